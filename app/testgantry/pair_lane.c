@@ -268,12 +268,20 @@ pair_poll(struct pair_lane *l, struct gantry_comp *comp)
 int
 pair_recv(struct pair_lane *l, struct gantry_recv_comp *comp)
 {
+	struct gantry_comp done;
+	int n;
+
 	if ((l->worker != NULL ? gantry_recv_dequeue_burst(l->worker, comp, 1)
 			       : gantry_recv_poll(l->q, comp, 1)) == 0)
 		return 0;
 	l->posted--;
 	if (comp->status == GANTRY_OK)
 		return 1;
+	/* A failed operation flushes all receives. Its own completion has the reason. */
+	while ((n = pair_poll(l, &done)) == 1)
+		;
+	if (n < 0)
+		return -1;
 	return refuse(l, "a receive", comp->status, comp->syndrome, comp->vendor_syndrome);
 }
 

@@ -2027,6 +2027,12 @@ class PairFailures(PairCase):
         self.assertEqual((listen.code, connect.code), (1, 1), listen.out + connect.out)
         self.assertIn("good responses had wrong bytes", connect.out)
 
+    def test_adapters_that_do_not_reach_each_other(self):
+        off = {"SOFTHCA_WIRE": "off"}
+        listen, connect = self.pair("--give-up", 5, listen=["--out", self.out], connect=[self.make("in/file", 100000)], envs=(off, off))
+        self.check_refused(connect, "peer does not answer", " with the other process ended with: ")
+        self.check_refused(listen, "the other process has stopped: ", " with the other process ended with: ")
+
     def test_nobody_listens(self):
         result = run([*eal(), "--connect", self.path("nobody"), "--give-up", "1", self.make("a", 10)])
         self.check_refused(result, "no process answers at", "No such file or directory; start testgantry --listen there first")
