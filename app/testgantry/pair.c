@@ -184,7 +184,8 @@ pair_run(struct app *app)
 	if (p.talk != NULL)
 		talk_end(p.talk);
 	if (rc != 0 && p.error == NULL && stop_signal != 0)
-		job_say_stopped("the other process has been told");
+		job_say_stopped(
+			p.talk != NULL ? "the other process has been told" : "nothing was moved");
 	else if (rc != 0)
 		error_print("%s", p.error != NULL ? p.error : PAIR_UNSAID);
 	if (rc != 0 && stop_signal != 0)

@@ -1966,6 +1966,18 @@ class PairFailures(PairCase):
         self.assertEqual(pair.end("connect").code, 128 + signal.SIGINT)
         self.check_survivor(pair, "listen", 'the other process has stopped: it got the signal "Interrupt"')
 
+    def test_a_signal_ends_a_process_that_waits_for_the_other_one(self):
+        for role, args, text in ("listen", ["--out", self.out], "waiting for another process"), \
+            ("connect", ["--give-up", 3600, self.make("in/a", 10)], "no process listens at"):
+            pair = Pair(self, self.address())
+            pair.start(role, *args)
+            pair.wait_for(role, text)
+            pair.signal(role, signal.SIGINT)
+            result = pair.end(role)
+            self.assertEqual(result.code, 128 + signal.SIGINT, result.out)
+            self.assertIn("stopped by Interrupt: nothing was moved", result.out)
+            self.assertFalse(os.path.exists(self.path("socket")))
+
     def test_a_silent_process_is_given_up(self):
         for role, other in ("connect", "listen"), ("listen", "connect"):
             with self.subTest(stopped=role):
