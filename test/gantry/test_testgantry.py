@@ -292,6 +292,10 @@ class Moves(Case):
         result = move("--out", self.out, self.make("in/a", 3 * CHUNK), env=self.faults("late ms=1500 op=2"))
         self.assertEqual(result.code, 0, result.out)
         self.assertEqual(tables(result), 1, result.out)
+        begin = time.monotonic()
+        result = move("--out", self.path("slow"), self.path("in"), "--stats-period", 1, env=self.faults("late ms=2500 op=2"))
+        self.assertEqual(result.code, 0, result.out)
+        self.assertIn(tables(result), range(2, int(time.monotonic() - begin) + 2), result.out)
         result = self.stopped_after("total ", "--out", self.out, "--stats-period", 1, *SLOWLY, self.make("big", LONG), times=3)
         self.assertGreaterEqual(tables(result), 4, result.out)
 
