@@ -444,8 +444,8 @@ like_of(const struct hwq_burst *b, uint8_t opcode)
 }
 
 /*
- * Loops of hwq_burst_*_like() must write the six WQEs from index 65530 to the ring's end, and the
- * WQE at index 0, with the bytes of the format.
+ * A loop of hwq_burst_*_like() starts at index 65530. It writes six WQEs up to the ring's end, and
+ * one WQE at index 0. Each WQE must have exactly the bytes that the WQE format defines.
  */
 static void
 loops(void)

@@ -31,7 +31,7 @@ MESON_OPTIONS = 'meson_options.txt'
 GENERATED = ('doc/softhca-rdma-core.md', 'doc/softhca-rdma-core-50.md', 'doc/softhca-rdma-core-65.md')
 TOP = ('app', 'config', 'doc', 'drivers', 'examples', 'lib', 'packaging', 'test', 'usertools')
 
-# ---- names in pages that do not belong to the project, by owner
+# ---- names of other projects that our pages use, by owner
 
 FOREIGN_FILES = {
     # Headers and sources of Linux, rdma-core, DPDK, SPDK, UCX, mstflint.

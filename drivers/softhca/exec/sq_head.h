@@ -21,7 +21,7 @@ sq_posted(const struct softhca_qp *qp)
 	return (uint16_t)(pi - qp->sq_ci);
 }
 
-/* Moves the head past a WQE of bb WQEBBs, and clears the notes about this WQE. */
+/* Moves the head past a WQE of bb WQEBBs, and clears the QP's flags about this WQE. */
 static inline void
 sq_advance(struct softhca_qp *qp, uint32_t bb)
 {

@@ -107,7 +107,7 @@ add(const struct mapping *m)
 	list[n_list++] = (struct entry){.m = *m, .open = true};
 	if (!known)
 		atomic_fetch_add(&m->lanes->n_watched, 1);
-	lanes_wake(m->lanes); /* the adapter closes the page before it sleeps again */
+	lanes_wake(m->lanes); /* before it sleeps again, the adapter arms the trap of the new mapping */
 }
 
 /* ---- opening and closing; the caller holds the lock */

@@ -60,8 +60,8 @@ find_inode(const struct stat *st)
 }
 
 /*
- * Finds the socket of a descriptor and takes the lock, which the caller releases. Returns NULL
- * without the lock if the descriptor is another socket.
+ * Finds the netlink socket of a descriptor and takes the lock, which the caller releases. Returns
+ * NULL, without the lock, if the descriptor is not an emulated netlink socket.
  */
 static struct nl_socket *
 take(int fd)

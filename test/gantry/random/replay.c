@@ -116,8 +116,8 @@ replay_call_waits(bool waits)
 }
 
 /*
- * Sets times of a queue so that each check counts as a quarter of the deadline, however much time
- * has passed, and pauses before repairs end at once.
+ * Changes times of the queue. After the change, each check counts as a quarter of the deadline,
+ * however much time has passed. A pause before a repair ends at once.
  */
 static void
 skip_time(struct gantry_queue *q)

@@ -93,8 +93,8 @@ struct board {
 	uint64_t seed; /* random seed of the present round */
 	uint32_t goal; /* number of descriptors of each queue in a round */
 	/*
-	 * Orders of the driver. round: the number of the present round. ends: true when the parties
-	 * must end.
+	 * Commands from the driver process to the parties. round: the number of the present round.
+	 * ends: true when the parties must end.
 	 */
 	atomic_uint round;
 	atomic_bool ends;

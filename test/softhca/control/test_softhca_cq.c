@@ -28,8 +28,8 @@ complete(struct pair *p, uint64_t first, unsigned int n)
 	for (unsigned int i = 0; i < n; i++)
 		post_send(p, first + i);
 	/*
-	 * A resize would wait for the writes, but their events arrive a little later: so the
-	 * adapter gets time here.
+	 * A resize of the CQ waits for the writes, but not for their events. So let the adapter run
+	 * until it has sent the events.
 	 */
 	for (unsigned int i = 0; i < 10; i++)
 		pair_run();

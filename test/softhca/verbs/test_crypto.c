@@ -1155,7 +1155,7 @@ case_bsf(void)
 {
 	static const struct row both = {'E', {false, CRC32}, {true, DIF_CRC}, true, BEFORE};
 
-	spoil_bsf(0, 2 << 6 | 1, false, NULL, IBV_WC_SUCCESS); /* without a change */
+	spoil_bsf(0, 2 << 6 | 1, false, NULL, IBV_WC_SUCCESS); /* the unchanged BSF is accepted */
 	/* The key was not made for encryption, so it cannot be configured. */
 	spoil_bsf(0, 2 << 6 | 1, true, NULL, IBV_WC_MW_BIND_ERR);
 	/*
