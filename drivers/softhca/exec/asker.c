@@ -104,7 +104,7 @@ fill(struct record_request *r, const struct run *run, const struct message *m)
 	fill_path(r, run->qp, m);
 }
 
-/* A key of this adapter converts the message's data, so the data must be moved as a whole. */
+/* True if a key of this adapter converts the data. Then the data must be moved as a whole. */
 static bool
 is_converted(const struct run *run, const struct message *m)
 {
@@ -162,7 +162,7 @@ begin(struct run *run, const struct message *m, struct ask *ask, struct answer *
 		return MESSAGE_RNR;
 	}
 	answer->vendor = VEN_NO_PEER;
-	/* Only the message that waits is tried again. The next message may be for another peer. */
+	/* The time of the next try holds for this message only: the next may have another peer. */
 	if (qp->wait == WAIT_PEER && run_now(run) < ask->next_try)
 		return MESSAGE_NO_PEER;
 	/* This process may have destroyed the QP. Then no other process has its number. */
@@ -226,7 +226,7 @@ list_pieces(struct iovec *iov, const struct sg *data, uint64_t off, uint64_t len
 	return part.n;
 }
 
-/* The next record's bytes of data: the records of a message are about equally long. */
+/* The number of data bytes of the next record. Records of a message have about equal lengths. */
 static uint64_t
 next_len(const struct ask *ask)
 {
@@ -311,8 +311,8 @@ finish(struct run *run, struct ask *ask, unsigned int result)
 }
 
 /*
- * A connection that is full delays an unreliable sender, as a lossless link does. A peer that takes
- * nothing for LOSSLESS_FOR loses the message.
+ * The connection is full. An unreliable sender waits, as on a lossless link. If the peer reads no
+ * record for LOSSLESS_FOR, the message is lost.
  */
 static unsigned int
 wait_for_carrier(struct run *run, struct ask *ask)
@@ -479,7 +479,7 @@ asker_ask(struct run *run, const struct message *m, struct answer *answer)
 		result = begin(run, m, ask, answer);
 	if (result != SYN_OK)
 		return result;
-	/* An early answer ends a message of which not all records are sent. */
+	/* The peer may answer before all records are sent. This answer ends the message. */
 	if (!ask->is_sent && !link_has_news(ask->link, ask->life, ask_name(ask)))
 		return send_message(run, m, ask, answer);
 	return take_answer(run, m, ask, answer);
@@ -515,7 +515,7 @@ asker_wait(struct softhca_qp *qp)
 	qp->wait = ask->is_sent ? WAIT_ANSWER : WAIT_CARRIER;
 }
 
-/* Logs once for each message that its peer does not answer. */
+/* Logs that the peer does not answer a message, once for each message. */
 static void
 note_silence(struct run *run, struct ask *ask)
 {
@@ -544,7 +544,7 @@ asker_goes_on(struct run *run)
 		qp->wait = WAIT_ANSWER;
 		return false;
 	}
-	/* Converted data need no further look at the keys. */
+	/* The keys of converted data were checked when the data were converted. */
 	if (ask->whole == NULL)
 		return true;
 	if (send_records(run, ask, NULL) == -EAGAIN && !qp_is_unreliable(qp)) {

@@ -21,10 +21,10 @@
  */
 unsigned int asker_ask(struct run *run, const struct message *m, struct answer *answer);
 /*
- * Called if memory of the WQE at the head is missing. A program may deregister memory of a message
- * that is sent and has no answer yet: a card has read the memory by then. So a sink of the same
- * length stands for the data, which are not needed again. Returns SYN_OK, or SYN_LOC_PROT if the
- * data are needed.
+ * Called if memory of the WQE at the head is missing. A program may deregister the memory of a
+ * message that is sent and has no answer yet, because a card has read the memory by then. If the
+ * data are not needed again, a sink of the same length replaces them, and the result is SYN_OK. If
+ * the data are still needed, the result is SYN_LOC_PROT.
  */
 unsigned int asker_miss_memory(const struct run *run, const struct opcode *op, struct sg *sg);
 /* How the WQE at the head waits, or how it waited before its message began (enum wait_kind). */

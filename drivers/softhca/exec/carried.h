@@ -17,8 +17,8 @@
 #include "run.h"
 
 /*
- * Adds the noted messages to the counters and clears the notes. The caller still holds the receive
- * side of run->responder.qp.
+ * Adds the noted messages to the counters, and clears run->carried. The caller still holds the
+ * receive side of run->responder.qp.
  */
 void carried_flush(struct run *run);
 /*

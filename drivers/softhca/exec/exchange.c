@@ -11,10 +11,10 @@
 #include "wire_adapter.h"
 
 #define REMIND_EVERY   UINT64_C(1000000000) /* device time in ns */
-#define MAX_PUT_OFF    64                   /* looks for which answers delay messages */
-#define RECORDS_A_LOOK 64 /* other processes' records in a turn: this process's queues wait */
+#define MAX_PUT_OFF    64                   /* turns for which answers delay messages */
+#define RECORDS_A_LOOK 64 /* limit for a turn, because this process's queues wait */
 
-/* True if a QP waits for the answer. The QP's next visit takes it. */
+/* Returns the QP that waits for this answer, or NULL. The QP's next visit reads the answer. */
 static struct softhca_qp *
 asker_of(struct softhca_lanes *lanes, uint64_t name)
 {
@@ -88,7 +88,7 @@ serve_all(struct softhca_lanes *lanes, struct wire *wire)
  * True if an answer waits for its QP. Then messages must wait: another
  * process that has answered and then sends its own message does both in this order, and a card
  * completes the send before the receive. perftest 4.5 relies on this with -e. A stream of answers
- * delays messages for a limited number of looks.
+ * delays messages for a limited number of turns.
  */
 static bool
 answers_come_first(struct wire *wire, unsigned int n_links)
@@ -103,7 +103,10 @@ answers_come_first(struct wire *wire, unsigned int n_links)
 	return false;
 }
 
-/* Reads records before answers, so that no answer comes after a message that was sent later. */
+/*
+ * Reads messages, then reads answers, then executes the messages. So an answer that a process sent
+ * before a message is handled before this message.
+ */
 static unsigned int
 receive_all(struct softhca_lanes *lanes, struct wire *wire, unsigned int n_links)
 {

@@ -419,7 +419,7 @@ order_move(struct run *run, const struct sg *dst, const struct sg *src)
 	}
 	n = o->n;
 	if (!cut_lists(o, held, dst, src)) {
-		o->n = n; /* there were too many pieces */
+		o->n = n; /* discards the pieces of a WQE that has too many */
 		held->left = 0;
 		return false;
 	}

@@ -6,8 +6,8 @@
 #include "run.h"
 
 /*
- * Moves the QP to error and flushes its receive queue. The send queue of the QP is flushed later, by
- * the next lane that handles the QP's UAR page.
+ * Moves the QP to error and flushes its receive queue. The QP's send queue is flushed later, by the
+ * next lane that handles the QP's UAR page.
  */
 void qp_fail_receive_side(struct run *run, struct softhca_qp *qp);
 /* As qp_fail_receive_side(), with an event: the queue or its CQ is unusable. */

@@ -43,8 +43,8 @@ message_memory(struct message *m, const struct run *run, const struct wqe *wqe)
 }
 
 /*
- * sq_wait.c: stores the values of an answer that the send queue needs if the message was not
- * executed.
+ * sq_wait.c: called if the message was not executed. Stores the values of the answer that the send
+ * queue then needs.
  */
 void requester_take_answer(struct run *run, unsigned int result, const struct answer *answer);
 

@@ -28,9 +28,9 @@ receive_data(struct run *run, const struct sg *to, const struct sg *from)
 }
 
 /*
- * Invalidates the key in a SEND with invalidate. The owner of the key must have allowed this. What
- * a card answers if the owner has not allowed it is not public, so the syndromes of sender and
- * receiver are assumed. Assumed: send-inv-sender, send-inv-receiver.
+ * Invalidates the key in a SEND with invalidate, if the owner of the key has allowed this. If the
+ * owner has not allowed it, the SEND fails. The syndromes of such a SEND are not public. Assumed:
+ * send-inv-sender, send-inv-receiver.
  */
 static unsigned int
 invalidate(struct run *run, const struct message *m)

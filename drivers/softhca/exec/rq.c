@@ -15,8 +15,8 @@ rq_has_work(const struct softhca_qp *qp)
 }
 
 /*
- * A doorbell record with a count that is too high fails the QP. Assumed: rq-record-fatal,
- * rq-record-sender.
+ * If the doorbell record counts more WQEs than the queue can hold, the QP fails. Assumed:
+ * rq-record-fatal, rq-record-sender.
  */
 bool
 rq_is_ready(struct run *run, struct softhca_qp *qp)

@@ -49,7 +49,7 @@ rq_claim(struct run *run, uint64_t sender, uint64_t need, bool take, struct sg *
 	syn = rq_peek(run, r->qp, need, sg);
 	if (syn != SYN_OK || !take)
 		return syn;
-	/* Another message has taken the receive with which the first record was checked. */
+	/* The first record was checked with a receive that another message has taken since. */
 	if (run->use.converts || (sg->rare & ACC_CIPHERED) != 0)
 		return SYN_RNR;
 	r->claim = take_receive(r->qp, r->srq, sender);

@@ -47,7 +47,7 @@ rq_complete_claim(struct run *run, struct softhca_qp *qp, struct cqe *cqe)
 	run->responder.claim = NULL;
 	cqe->opcode_qpn = qp->number;
 	cqe->wqe_counter = claim->index;
-	/* The receives of an SRQ that the program has destroyed do not complete. */
+	/* If the program has destroyed the SRQ, its receives do not complete. */
 	if (srq != NULL)
 		srq_push(run, qp, srq, cqe);
 	free(claim);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Begins a visit of a lane, and has the functions of struct key_user, which the code in key/ calls
+ * Begins a visit of a lane. Also has the functions of struct key_user: the code in key/ calls them
  * during the visit.
  */
 #include "run_init.h"

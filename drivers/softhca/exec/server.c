@@ -173,9 +173,9 @@ answer_result(struct served *s, const struct record_request *r, unsigned int res
 }
 
 /*
- * Keeps a message in `in` that a fault on demand delays, if nobody waits for its answer: the sender
- * of an unreliable message does not send it again. Returns false if an answer tells the sender, or
- * if the message is not delayed.
+ * Keeps an unreliable message in `in` while a fault on demand delays it, because its sender does
+ * not send it again. Returns false if the message is not delayed, or if it is reliable: then an
+ * answer tells the sender to send it again.
  */
 static bool
 keep_late(struct served *s, unsigned int result, const struct answer *answer)
@@ -239,7 +239,7 @@ too_long(struct run *run, const struct record_request *r)
 	return responder_fail(run, SYN_REM_OP);
 }
 
-/* Finds all memory of the message, and checks the receive of a message that uses one. */
+/* Finds all memory of the message. If the message uses a receive, checks this receive. */
 static unsigned int
 find_memory(struct run *run, const struct message *m, const struct served *s, struct sg *memory)
 {
@@ -317,7 +317,7 @@ place_write(struct run *run, struct message *m, const struct served *s, uint64_t
 	const struct opcode *op = m->op;
 	unsigned int result;
 
-	/* The data of all records are a plain write. The receive completes after the last one. */
+	/* Each record is placed as a plain WRITE. The receive completes after the last record. */
 	m->op = &opcodes[OPC_WRITE];
 	m->va += s->moved;
 	result = responder_ask(run, m, answer);
@@ -495,7 +495,7 @@ run_record(struct softhca_lanes *lanes, struct served *s)
 		run_data(lanes, s, s->in + sizeof(r->head), s->in_len - sizeof(r->head));
 		return true;
 	}
-	/* The sender has given up a message of which some records had come. */
+	/* The sender has given up the message before this one. Only some of its records came. */
 	served_end_part(s);
 	len = s->in_len - sizeof(*r);
 	if (!is_possible(r, len)) {
@@ -527,7 +527,7 @@ server_run(struct softhca_lanes *lanes, struct served *s)
 			break;
 		s->in_len = 0;
 	}
-	/* The last answer goes out now, so that it does not wait for the next turn. */
+	/* Sends the last answer now, so that this answer does not wait for the next turn. */
 	if (!s->is_closed && served_flush(s) && n < RECORDS_A_TURN && s->in_len == 0)
 		return n;
 	atomic_store_explicit(&lanes->wire->unfinished, true, memory_order_relaxed);

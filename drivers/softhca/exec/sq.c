@@ -62,10 +62,9 @@ sq_announce_ran(struct softhca_qp *qp, uint16_t start)
 }
 
 /*
- * Handles a queue whose doorbell was rung and whose announced WQEs have all run, although more WQEs
- * are posted. Either another doorbell will follow, or the index or DS in the doorbell is wrong and
- * announced too few WQEBBs. In the second case the next WQE is malformed: it is run now, and its
- * own check fails it.
+ * Handles a queue whose announced WQEs have all run, although more WQEs are posted. Either another
+ * doorbell will follow, or the index or DS in the last doorbell was wrong and announced too few
+ * WQEBBs. In the second case the next WQE is malformed. It is run now, so that its check fails.
  */
 static void
 sq_check_rest(struct run *run, uint16_t posted)
@@ -136,8 +135,9 @@ sq_run(struct run *run)
 }
 
 /*
- * Drains the queue of a QP in SQD: finishes only a WQE at the head that already waits. Then sends
- * an event, if the program asked for it or if a wrong signature has stopped the queue.
+ * Drains the queue of a QP in SQD. Only a WQE at the head that already waits is still finished.
+ * Then an event is sent, if the program has asked for this event or if a wrong signature has
+ * stopped the queue.
  */
 static void
 sq_drain(struct run *run)

@@ -6,7 +6,7 @@
 #include "sq_complete.h"
 #include "uar.h"
 
-#define PLACES 4 /* the queue stops before each WQE with a chance of 1 in 4 */
+#define PLACES 4 /* the chance that the queue stops before a WQE is 1 in PLACES */
 
 void
 sigstop_begin(struct run *run)

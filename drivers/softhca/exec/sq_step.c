@@ -110,7 +110,7 @@ step_failed(struct run *run, const struct wqe *wqe, unsigned int result, bool re
 	return sq_fail(run, wqe, (enum wire_syndrome)result) ? STEP_NEXT : STEP_STOP;
 }
 
-/* Handles a WQE that is malformed, and a WQE whose result depends on its stream. */
+/* Runs a rare WQE: a malformed WQE, or a WQE whose result depends on its stream. */
 static unsigned int __attribute__((noinline))
 step_odd(struct run *run, const struct wqe *wqe, uint16_t posted)
 {
@@ -168,7 +168,7 @@ sq_step_reordered(struct run *run, uint16_t posted)
 {
 	const struct wqe wqe = wqe_fetch(run->qp);
 
-	/* If memory for the notes of order.c is short, the adapter keeps the order of posting. */
+	/* If order.c has no memory to hold bytes back, the bytes move in the order of posting. */
 	return order_begin(run, &wqe) ? step(run, posted, true) : step(run, posted, false);
 }
 

@@ -14,8 +14,9 @@
 #define SHORT_SLICE_NS 100000
 
 /*
- * The CPUs of the process at its start. An EAL lcore that creates the adapter is pinned to one
- * core; a device thread that inherited that pinning would compete with the lcore.
+ * The CPUs of the process at its start. The adapter may be created by an EAL lcore, which is pinned
+ * to one core. A device thread must not inherit this pinning, because it would compete with the
+ * lcore.
  */
 static cpu_set_t process_cpus;
 static bool process_cpus_known;

@@ -18,10 +18,10 @@ int device_thread(pthread_t *thread, const char *name, void *(*main)(void *), vo
  */
 
 /*
- * Sets the calling thread's time slices to be shorter than the program's. Then a thread that the
- * caller wakes does not take the CPU at once, and a nap of the caller ends in time while the
- * program polls. Returns false if Linux is older than 6.12 and has slices of only one length, or if
- * the scheduling policy has no slices.
+ * Makes the calling thread's time slices shorter than the program's. This has two effects. If the
+ * caller wakes a thread, this thread does not take the CPU at once. If the program polls while the
+ * caller naps, the nap ends in time. Returns false if Linux is older than 6.12, which has slices of
+ * only one length, or if the scheduling policy has no slices.
  */
 bool device_thread_take_short_slices(void);
 /* Sleeps for `ns` nanoseconds, as exactly as the kernel can. */

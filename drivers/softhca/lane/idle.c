@@ -2,8 +2,8 @@
 /*
  * A device thread without work spins, then yields or naps, then sleeps.
  *
- * It sleeps until it is woken if no work is outstanding, no work waits for a time, and all UAR
- * pages are watched (watch.c). No doorbell is lost. The thread
+ * If no work is outstanding, no work waits for a time, and all UAR pages are watched (watch.c), the
+ * thread sleeps until it is woken. No doorbell is lost. The thread
  *
  *   1. counts itself as asleep,
  *   2. closes the pages: from then on, a store to a page waits and wakes the adapter,
@@ -76,7 +76,7 @@ pages_are_at_rest(struct softhca_lanes *lanes)
 	return true;
 }
 
-/* True if a record of another process wakes the adapter's first thread, and no record waits. */
+/* True if no record of another process waits, and the next record wakes the first thread. */
 static bool
 wire_is_at_rest(struct softhca_lanes *lanes)
 {
@@ -120,13 +120,13 @@ nap_and_look(struct softhca_lanes *lanes, struct lane_slot *slot, long ns)
 }
 
 /*
- * Serves a page on the CPU of the program's thread. The program's thread often runs on this CPU:
- * the scheduler woke the adapter's thread on the CPU where the program's thread began to wait for
- * its page. The program now stores its doorbell in the page, and then polls. A thread on another
- * CPU would see the doorbell later if that CPU sleeps: waking a CPU takes long, above all on a
- * virtual machine. So the adapter naps until the doorbell is stored, and runs the WQE on this CPU.
- * It naps once more while the program takes the completion. Then the adapter's thread moves, so
- * that each of the two threads has its own CPU.
+ * Serves a page on the CPU of the program's thread. Both threads are often on the same CPU, because
+ * the scheduler wakes the adapter's thread on the CPU where the program's thread began to wait for
+ * its page. The program now stores its doorbell in the page, and then polls. If the adapter's
+ * thread moved to another CPU now, and this CPU sleeps, the WQE would run later: waking a CPU takes
+ * long, above all on a virtual machine. So the adapter's thread naps until the doorbell is stored,
+ * and runs the WQE on this CPU. It naps once more while the program takes the completion. Then it
+ * moves, so that each of the two threads has its own CPU.
  *
  * If there is no doorbell after a nap, the nap may have been too short: the adapter took the CPU
  * before the program had stored. The scheduler does not often give the adapter the CPU so early, so
@@ -209,9 +209,9 @@ sleep_until_called(struct softhca_lanes *lanes, struct lane_slot *slot, unsigned
 
 /*
  * Yields the CPU to a thread that waits for it. Often this is the program's thread, which polls for
- * a completion of this thread. The scheduler keeps both threads on this CPU, because both have just
- * run there; then each operation costs two context switches, some 16 us. So this thread moves to
- * another CPU. That CPU may also be busy, so LEAVE_PAUSE limits the cost of moving.
+ * a completion of the adapter. The scheduler keeps both threads on this CPU, because both have just
+ * run there. Each operation then costs two context switches, about 16 us. So this thread moves to
+ * another CPU. The other CPU may also be busy, so this thread moves at most once in LEAVE_PAUSE.
  */
 static void
 yield(struct lane_slot *slot)
@@ -228,9 +228,9 @@ yield(struct lane_slot *slot)
 
 /*
  * True if a yield took long lately. After a yield, the scheduler gives the CPU back at the end of
- * the other thread's slice, which it checks only at ticks: up to 4 ms later. A thread with short
- * slices gets the CPU earlier only when it wakes up. So such a thread naps instead of yielding, and
- * its page stays open.
+ * the other thread's slice. It checks for this end only at ticks, so this may take up to 4 ms. A
+ * thread with short slices gets the CPU earlier, but only when it wakes up. So such a thread naps
+ * instead of yielding, and its page stays open.
  */
 static bool
 lost_cpu(const struct lane_slot *slot)

@@ -2,18 +2,20 @@
 /*
  * The scheduler of lanes: decides which UAR pages a turn visits.
  *
- * A lane is a device thread or a caller of softhca_pump(). In a turn (turns.h) a lane looks at UAR
- * pages, and visits the queues of the pages that ring or ask for a visit. It leaves out a page that
- * another lane is serving. A doorbell stays in memory, so a lane that misses it finds it in the
- * next turn. That is why a lane may leave out a locked page, back off or sleep.
+ * A lane is a device thread or a caller of softhca_pump(). In a turn (turns.h) a lane reads the
+ * doorbells of UAR pages. If a page has a new doorbell (it "rings") or asks for a visit, the lane
+ * visits the page's queues. The lane leaves out a page that another lane is serving. A doorbell
+ * stays in memory, so a lane that misses a doorbell finds it in the next turn. For this reason a
+ * lane may leave out a locked page, back off or sleep.
  *
- * Pages that rang lately are warm: every turn looks at them. All other pages are resting:
+ * Pages that rang lately are "warm": every turn reads their doorbells. All other pages are
+ * "resting":
  *
- *   - A turn in which no warm page rang looks at all resting pages. So an idle adapter serves a
- *     first doorbell at once.
- *   - While warm pages keep a lane busy, it looks at one resting page every REST_NS. This takes
- *     about a hundredth of the lane's time, for any number of resting pages. With n resting pages,
- *     a first doorbell waits at most n * REST_NS and the rest of the current turn.
+ *   - If no warm page rang in a turn, this turn also reads the doorbells of all resting pages. So
+ *     an idle adapter serves a first doorbell at once.
+ *   - While warm pages keep a lane busy, it reads the doorbell of one resting page every REST_NS.
+ *     This takes about a hundredth of the lane's time, for any number of resting pages. With n
+ *     resting pages, a first doorbell waits at most n * REST_NS and the rest of the current turn.
  */
 #include "lane.h"
 
@@ -182,7 +184,7 @@ serve_due_resting(struct page_set *set, struct lane_slot *slot)
 }
 
 /*
- * Number of turns from one look for records of other processes to the next one. Each look is a
+ * Records of other processes are looked for once in this number of turns, because each look is a
  * system call, which takes as long as several turns without work.
  */
 #define WIRE_TURNS_BUSY 4   /* records came lately */
@@ -191,8 +193,8 @@ serve_due_resting(struct page_set *set, struct lane_slot *slot)
 #define WIRE_QUIET      1024
 
 /*
- * Looks for records of other processes. The turn after a record looks, too. A lane that goes to
- * sleep does not need to look: a record wakes it.
+ * Looks for records of other processes. After a turn with a record, the next turn looks, too. A
+ * lane that goes to sleep does not look, because a record wakes it.
  */
 static unsigned int __attribute__((noinline))
 serve_wire(struct softhca_lanes *lanes, struct lane_slot *slot)

@@ -16,8 +16,8 @@ struct softhca_uar;
 unsigned int lane_turn(struct softhca_lanes *lanes, struct lane_slot *slot);
 
 /*
- * True if the page has a doorbell or asks for a visit. It takes no lock, so a look at a page that
- * does not ring is cheap.
+ * True if the page has a new doorbell or asks for a visit. The function takes no lock, so it is
+ * cheap for a page without work.
  */
 bool uar_calls(struct softhca_uar *uar);
 

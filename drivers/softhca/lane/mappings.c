@@ -15,7 +15,7 @@
 #include "uffd.h"
 #include "wake.h"
 
-/* ns: a page stays open for this time, unless its doorbell is seen earlier */
+/* ns: time for which a page stays open, unless the adapter sees its doorbell earlier */
 #define OPEN_NS 1000000
 
 struct entry {
@@ -58,7 +58,7 @@ forget(struct entry *e)
 	if (page_is_listed(m.page))
 		return;
 	atomic_fetch_sub(&m.lanes->n_watched, 1);
-	lanes_wake(m.lanes); /* without the trap, no access would wake the adapter */
+	lanes_wake(m.lanes); /* the mapping has no trap, so no access would wake the adapter */
 }
 
 static bool
@@ -89,8 +89,8 @@ give_up(void)
 }
 
 /*
- * Adds a mapping. If it cannot be trapped, it is not listed: its adapter then does not rely on
- * traps.
+ * Adds a mapping to the list, if its page can be trapped. Otherwise the mapping is not listed, and
+ * its adapter does not rely on traps.
  */
 static void
 add(const struct mapping *m)
@@ -107,7 +107,7 @@ add(const struct mapping *m)
 	list[n_list++] = (struct entry){.m = *m, .open = true};
 	if (!known)
 		atomic_fetch_add(&m->lanes->n_watched, 1);
-	lanes_wake(m->lanes); /* before it sleeps again, the adapter arms the trap of the new mapping */
+	lanes_wake(m->lanes); /* the adapter closes this mapping before it sleeps */
 }
 
 /* ---- opening and closing; the caller holds the lock */

@@ -32,8 +32,8 @@ uffd_open(void)
 	int fd;
 
 	/*
-	 * valgrind runs only one thread at a time: a thread that waits at a trap would keep the
-	 * thread that opens the page from running.
+	 * valgrind runs only one thread at a time. While a thread waits at a trap, the thread that
+	 * opens the page would not run.
 	 */
 	if (in_valgrind())
 		return -1;

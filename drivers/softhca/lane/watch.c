@@ -2,17 +2,17 @@
 /*
  * The watcher: a thread that wakes the adapters of this process.
  *
- * It waits for the use of a page that a sleeping adapter has closed (mappings.h), and for changes
- * of the file of faults. It starts when the first page is watched.
+ * The watcher waits for two events: the program uses a page that a sleeping adapter has closed
+ * (mappings.h), or the file of faults changes. The watcher starts when the first page is watched.
  *
  * The first thread of an adapter also waits for such uses while it sleeps (idle.c). Each of these
  * threads has its own epoll, with EPOLLEXCLUSIVE: the kernel wakes the first waiting epoll in the
  * order in which the epolls were added. The watcher's epoll is the last, so the watcher runs only
- * while the first threads are awake. They may have long work to do, and the program must not wait
- * for the end of this work.
+ * while the first threads are awake. It is needed then: the first threads may have long work to do,
+ * and the program must not wait until this work ends.
  *
- * If the kernel or a sandbox refuses what the watcher needs, it does not start, and device threads
- * sleep only for a short time.
+ * If the kernel or a sandbox refuses a call that the watcher needs, the watcher does not start.
+ * Then device threads sleep only for a short time.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -98,8 +98,8 @@ let_sleep(struct softhca_lanes *lanes)
 		(lanes->wire != NULL && epoll_add(sleep_fd, lanes->wire->poll_fd, EPOLLIN) != 0) ||
 		epoll_add(sleep_fd, uffd, EPOLLIN | EPOLLEXCLUSIVE) != 0) {
 		/*
-		 * If this failed, the first thread sleeps as all other threads do, and the watcher
-		 * wakes it.
+		 * Without its own epoll, the first thread sleeps as all other threads do, and the
+		 * watcher wakes it.
 		 */
 		if (sleep_fd >= 0)
 			close(sleep_fd);

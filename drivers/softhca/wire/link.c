@@ -52,7 +52,7 @@ lose(struct link *link)
 	atomic_store_explicit(&link->wire->lost, true, memory_order_release);
 }
 
-/* As lose(), and says why. */
+/* As lose(), and logs the reason. */
 static void
 refuse(struct link *link, const char *why)
 {
@@ -223,7 +223,7 @@ link_receive(struct link *link)
 void
 link_trim(struct link *link)
 {
-	/* Only this lane parks answers, so none is parked while it frees the buffer. */
+	/* Only this lane parks answers, so no answer is parked while this lane frees the buffer. */
 	if (atomic_load_explicit(&link->parked, memory_order_acquire) != 0)
 		return;
 	spin_lock(&link->lock);

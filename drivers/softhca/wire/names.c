@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which process has which QP numbers: blocks of numbers are claimed by names of sockets. */
+/* Claims blocks of QP numbers by names of sockets. */
 #include "names.h"
 
 #include <errno.h>
@@ -133,7 +133,7 @@ names_connect(uint32_t number, int *fd)
 			say(s);
 		return s;
 	}
-	/* connect(2) of such a socket does not begin in the background: unix(7). */
+	/* A Unix socket connects at once or not at all: unix(7). */
 	if (raw_connect(s, (const struct sockaddr *)&name.addr, name.len) != 0)
 		err = -errno;
 	if (err != 0)

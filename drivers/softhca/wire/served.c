@@ -17,7 +17,10 @@
 void
 served_refuse(struct served *s, const char *why)
 {
-	/* The pid of the last line: a process that goes on does not fill the log. */
+	/*
+	 * The process for which served_refuse() logged last. It logs only once in a row for a
+	 * process.
+	 */
 	static _Atomic pid_t said;
 
 	if (atomic_exchange(&said, s->pid) != s->pid)
@@ -40,7 +43,7 @@ served_alloc_whole(struct served *s, uint64_t len)
 {
 	struct wire *wire = s->wire;
 
-	/* A message that is alone may be as long as wire_message allows. */
+	/* A message that is the only gathered message may be as long as wire_message allows. */
 	if (wire->gathered != 0 && wire->gathered + len > wire->dev->cfg->wire_bytes)
 		return false;
 	s->whole = malloc(len);
@@ -109,7 +112,7 @@ more_is_right(const struct served *s, const struct record *head, size_t len)
 	       len - sizeof(*head) <= head->total - head->off;
 }
 
-/* Returns NULL, or the reason for which the record is wrong. */
+/* Returns NULL if the record is correct, otherwise the rule that it breaks. */
 static const char *
 wrong(struct served *s, size_t len)
 {

@@ -20,7 +20,7 @@
 #include "raw.h"
 
 #define MAX_EVENTS 64
-#define MAX_SERVED 4096u /* an adapter asks on one connection for each block of numbers */
+#define MAX_SERVED 4096u /* another adapter makes one connection for each block of numbers */
 
 /* A bit for each block of this process. Blocks stay until the process ends. */
 static _Atomic uint64_t own[WIRE_BLOCKS / 64];
@@ -229,7 +229,7 @@ serve(struct wire *wire, int fd)
 
 /*
  * Closes a connection that waits to be accepted. Otherwise the connection would keep the adapter
- * awake. Returns false if there is none, or no spare descriptor.
+ * awake. Returns false if no connection waits, or if there is no spare descriptor.
  */
 static bool
 turn_away(struct wire *wire, int name)
@@ -310,7 +310,8 @@ wire_drop_closed(struct wire *wire)
 }
 
 /*
- * An epoll reports an event of a connection only once. ppoll(2) on the epoll itself takes no event.
+ * Each event of a connection is reported only once, and must not be lost here. ppoll(2) on the
+ * epoll itself waits for an event, but does not consume it.
  */
 bool
 wire_sleep(struct wire *wire, long ns)

@@ -19,8 +19,9 @@ struct ask {
 	_Atomic uint32_t id;
 	uint32_t last_id;
 	struct link *link; /* the connection on which the message is sent */
-	uint32_t life; /* link->life when the message began: another value means that it is lost */
-	uint32_t qpn;  /* number of the QP */
+	/* link->life when the message began; if link->life has changed, the message is lost */
+	uint32_t life;
+	uint32_t qpn; /* number of the QP */
 	struct record_request request;
 	uint64_t to_send;    /* bytes of data that the message sends */
 	uint64_t sent, came; /* bytes of data that were sent, and that answers have brought */
@@ -33,7 +34,7 @@ struct ask {
 	unsigned int wait_before; /* how the QP waited (enum wait_kind) when the message began */
 	uint64_t since;           /* device time at which the message began to wait */
 	uint64_t next_try;        /* device time before which an absent peer is not tried again */
-	bool said;                /* a line says that the peer is silent */
+	bool said;                /* it was logged that the peer is silent */
 };
 
 /* Allocates a struct without message. Returns NULL if memory is short. */

@@ -26,7 +26,7 @@ struct link {
 	struct spin lock;  /* protects the members up to `parked` */
 	int fd;            /* -1: not connected */
 	atomic_bool ready; /* answers may be there to read */
-	bool said;         /* a line says that the other process broke a rule */
+	bool said;         /* it was logged that the other process broke a rule */
 	uint64_t owner;    /* the message of which some records are sent and some are not; or 0 */
 	atomic_uint life;  /* counts connections that were made and lost */
 	/*
@@ -53,27 +53,30 @@ struct link *link_to(struct wire *wire, uint32_t number, uint32_t *life);
 int link_send(struct link *link, uint32_t life, uint64_t name, const struct iovec *iov,
 	unsigned int n, bool more);
 /*
- * Closes the connection `life`, because the other process broke a rule. Says why once for each
- * link.
+ * Closes the connection `life`, because the other process broke a rule. Logs the reason `why`, once
+ * for each link.
  */
 void link_refuse(struct link *link, uint32_t life, const char *why);
-/* Gives the connection to other messages, if the message `name` had sent only some records. */
+/*
+ * Called when a message ends. If only some records of the message `name` were sent, lets other
+ * messages use the connection.
+ */
 void link_give_up(struct link *link, uint64_t name);
 /*
- * Reads the next answer and parks it. Returns its name, or 0 if there is none or if one is parked
- * already. Only the lane that holds wire->lock calls it.
+ * Reads the next answer and parks it. Returns the answer's name. Returns 0 if no answer has come,
+ * or if an answer is parked already. Only the lane that holds wire->lock calls this function.
  */
 uint64_t link_receive(struct link *link);
 /*
- * Frees the buffer of a link that is not connected and has no parked answer: the numbers of its
- * block may never be used again. Only the lane that holds wire->lock calls it.
+ * Frees the buffer of a link that is not connected and has no parked answer, because the numbers of
+ * its block may never be used again. Only the lane that holds wire->lock calls this function.
  */
 void link_trim(struct link *link);
 /* Drops the parked answer `name`, unless a visit takes it now. */
 void link_drop(struct link *link, uint64_t name);
 /*
- * True if the answer `name` is parked. Then the caller may read it: link_answer(), and must call
- * link_taken().
+ * True if the answer `name` is parked. Then the caller may read the answer by link_answer(), and
+ * must call link_taken().
  */
 bool link_take(struct link *link, uint64_t name);
 static inline const struct record_answer *

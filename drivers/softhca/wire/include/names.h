@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which process has which QP numbers. All processes of a network namespace share the 24-bit numbers
- * of QPs, in blocks of 4096: block = number >> 12. A process has a block while it listens on the
- * abstract socket "softhca/qpn/BLOCK" (unix(7)), with the block in decimal. The kernel gives a name
- * to one socket only, and frees the name when the socket's last descriptor is closed, also when the
- * process dies. Block 0 has reserved numbers and the last block has the number of multicast, so
- * neither can be claimed.
+ * Claims blocks of QP numbers, and finds the process that has a number. All processes of a network
+ * namespace share the 24-bit numbers of QPs, in blocks of 4096: block = number >> 12. A process has
+ * a block while it listens on the abstract socket "softhca/qpn/BLOCK" (unix(7)), with the block in
+ * decimal. The kernel gives a name to one socket only. It frees the name when the socket's last
+ * descriptor is closed, also when the process dies. Block 0 has reserved numbers and the last block
+ * has the number of multicast, so these two blocks cannot be claimed.
  *
  *     names_claim(&block, &fd)        a process takes numbers block << 12 and the 4095 after it
  *     names_connect(number, &fd)      another process connects to it; it accepts from the first fd
@@ -24,7 +24,7 @@ struct ucred;
 
 #define NAMES_BLOCK_LOG   12
 #define NAMES_BLOCK_FIRST 1u
-#define NAMES_BLOCK_END   0xfffu /* the last block is the one before it */
+#define NAMES_BLOCK_END   0xfffu /* the last block that can be claimed, plus 1 */
 
 /*
  * Claims a free block. The search begins at a random block. The caller closes *fd, the listening
@@ -41,15 +41,16 @@ int names_claim(uint32_t *block, int *fd);
 int names_connect(uint32_t number, int *fd);
 
 /*
- * True if a process has the number, which may be this process. The answer costs no connection. A
- * process that asks has the name itself for a moment. So another process that asks at the same time
- * may be told that a free number is held. False if the process has no descriptor left.
+ * True if a process has the number, also if this process has it. False if this process has no
+ * descriptor left. The function makes no connection: it binds a socket to the block's name, and
+ * closes the socket. So if two processes call it for a free number at the same time, one of them
+ * may get true.
  */
 bool names_is_held(uint32_t number);
 
 /*
- * Gets the process, user and group that claimed the number's block. It makes a connection and
- * closes it. Returns 0, or an error of names_connect().
+ * Gets the process, user and group that claimed the number's block. For this, makes and closes a
+ * connection. Returns 0, or an error of names_connect().
  */
 int names_owner(uint32_t number, struct ucred *owner);
 

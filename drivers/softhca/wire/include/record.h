@@ -20,7 +20,7 @@
 #define RECORD_MAX 65536u
 /* Changes with each change of these structs. */
 #define RECORD_MAGIC 0x73684302u
-/* The longest message: a WQE moves at most 2 GiB. */
+/* most bytes of a message: a WQE moves at most 2 GiB */
 #define RECORD_MAX_MESSAGE (UINT64_C(1) << 31)
 
 enum record_kind {

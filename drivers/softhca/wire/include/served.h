@@ -14,7 +14,7 @@
 
 struct wire;
 
-/* What becomes of the data of a message of several records. */
+/* How the data of a message of several records move. */
 enum part {
 	PART_NONE,    /* no such message is under way */
 	PART_PLACE,   /* each record's data are placed when the record comes */
@@ -46,21 +46,22 @@ struct served {
 };
 
 /*
- * Makes sure that a record is in `in`, and that its form is right. Returns false if no record has
- * come, or if the connection is closed.
+ * Reads and checks the next record, if `in` is empty. Returns true if a correct record is in `in`.
+ * Returns false if no record has come, or if the connection is closed.
  */
 bool served_receive(struct served *s);
 /*
  * Sends the answer in `out`. Returns false if the socket is full, or if the connection is closed.
  */
 bool served_flush(struct served *s);
-/* Closes the connection, and says why in one line for each process. */
+/* Closes the connection. Logs the reason once for each process. */
 void served_refuse(struct served *s, const char *why);
 /* Ends the message of several records, and frees its data. */
 void served_end_part(struct served *s);
 /*
- * Allocates memory for all data of the message. Returns false if other messages of the adapter have
- * more memory than the setting wire_bytes allows, or if memory is short: try again later.
+ * Allocates memory for all data of the message. Returns false if memory is short, or if the
+ * adapter's messages would have more memory than the setting wire_bytes allows. The caller then
+ * tries again later.
  */
 bool served_alloc_whole(struct served *s, uint64_t len);
 

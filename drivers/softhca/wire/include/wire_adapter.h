@@ -6,8 +6,9 @@
  *     link.h     asking end of a connection        ask.h    a QP's message under way
  *     served.h   serving end of a connection       record.h what is sent
  *
- * There is no thread and no daemon: lanes send in visits, and one lane at a time receives in its
- * turn. This folder knows numbers, connections and records. It knows no queue pair.
+ * This code needs no thread of its own and no daemon. Lanes send records in their visits, and one
+ * lane at a time receives records in its turn. This folder knows numbers, connections and records,
+ * but no queue pairs.
  */
 #ifndef SOFTHCA_WIRE_ADAPTER_H
 #define SOFTHCA_WIRE_ADAPTER_H
@@ -28,18 +29,18 @@ struct softhca_dev;
 struct wire {
 	struct softhca_dev *dev;
 	int poll_fd;  /* epoll of names, links and served connections */
-	int spare_fd; /* is closed for a moment when too few descriptors are left, or is -1 */
+	int spare_fd; /* reserve: closed for a moment when no descriptor is left; or -1 */
 	/* The lane that holds this lock receives. It never waits for the lock. */
 	struct spin lock;
 	unsigned int n_served, max_served;
 	unsigned int first;   /* index of the served connection whose records are executed next */
-	unsigned int put_off; /* number of looks for which answers have delayed messages */
+	unsigned int put_off; /* number of turns for which answers have delayed messages */
 	struct served **served;
 	uint64_t gathered;      /* bytes of memory that gathered messages have */
 	uint64_t n_accepted;    /* number of connections that were accepted */
 	atomic_bool unfinished; /* a served connection has work that no event announces */
 	atomic_bool lost;       /* a link was lost: QPs that wait for its answers must be visited */
-	atomic_uint quiet;      /* number of looks since the last record */
+	atomic_uint quiet;      /* number of calls of exchange() since the last record */
 	atomic_uint asking;     /* number of messages that wait for an answer */
 	uint64_t reminded_at;   /* device time of the last wire_remind() */
 	struct spin connect_lock; /* held while a link is made; protects the members below */
@@ -56,8 +57,8 @@ void wire_destroy(struct wire *wire);
 /* Call this in a child of fork(): closes the parent's names and connections. */
 void wire_fork_child(struct wire *wire);
 /*
- * Claims a block of QP numbers for the adapter. Returns 0, -ENOMEM, or another -errno. A line says
- * why. arg: the struct wire.
+ * Claims a block of QP numbers for the adapter. Returns 0, or logs the reason and returns -ENOMEM
+ * or another -errno. arg: the struct wire.
  */
 int wire_claim(void *arg, uint32_t *block);
 /* True if an adapter of this process holds the block of this number. */
