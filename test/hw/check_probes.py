@@ -19,7 +19,7 @@ import subprocess
 import sys
 
 ENCRYPTION = 'Encryption'
-NOT_ASKED = ' Not asked: '
+NOT_ASKED = ' No probe asks this, because '
 
 
 def probes_of_table(hw_probe):
@@ -85,7 +85,7 @@ def compare(source, table):
         if not doc_sentence.startswith(sentence):
             faults.append(f'{name}: the probe says "{sentence}", doc/softhca-assumptions.md "{doc_sentence}"')
         if reason != doc_reason:
-            faults.append(f'{name}: not asked, because "{reason}"; in doc/softhca-assumptions.md "{doc_reason}"')
+            faults.append(f'{name}: no probe, because "{reason}"; in doc/softhca-assumptions.md "{doc_reason}"')
     return faults
 
 

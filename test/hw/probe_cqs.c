@@ -360,8 +360,8 @@ const struct probe probe_cqs[] = {
 		"A program that converts the timestamps of completions by that rate gets wrong times; Gantry reads none.",
 		timestamp_clock},
 	{"moderation-unseen",
-		"Moderation counts the completions that the program has not read when it arms the "
-		"CQ, and all later completions.",
+		"When the program arms the CQ, moderation counts the completions that the program "
+		"has not read. It then counts all later completions.",
 		"Gantry sets no moderation; a program that does may wake later, or sleep beside completions.",
 		moderation_unseen},
 	{"moderation-first",
@@ -384,6 +384,6 @@ const struct probe probe_cqs[] = {
 	{"resize-after-work",
 		"RESIZE_CQ takes effect after all work whose doorbell rang before the call.",
 		"Gantry resizes no CQ; only a program that resizes a CQ in use could see another order.",
-		NULL, "a card has run that work by then."},
+		NULL, "a card has already run that work."},
 	{NULL},
 };

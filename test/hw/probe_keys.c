@@ -360,7 +360,7 @@ const struct probe probe_keys[] = {
 		"the call have run. Excepted are work requests that wait, and work requests far "
 		"behind the head of a queue.",
 		"A program that removes memory before the last work on it has completed may see a protection error.",
-		NULL, "a card has run that work by then."},
+		NULL, "a card has already run that work."},
 	{"umr-refused",
 		"A UMR that is refused because of its key completes with IBV_WC_MW_BIND_ERR.",
 		"Gantry gives GANTRY_LOCAL_ERROR for any such failure; a program that looks for IBV_WC_MW_BIND_ERR finds another status.",

@@ -27,7 +27,7 @@ probe_list_print(void)
 		printf("%s\n", g->title);
 		for (const struct probe *p = g->probes; p->id != NULL; p++)
 			printf("  %s: %s%s%s\n    %s\n", p->id, p->assumed,
-				p->ask == NULL ? " Not asked: " : "",
+				p->ask == NULL ? " No probe asks this, because " : "",
 				p->ask == NULL ? p->not_asked : "", p->matters);
 	}
 }

@@ -117,8 +117,8 @@ const struct probe probe_receives[] = {
 		"Gantry's engine arms no limit; a program that arms one late waits for an event that does not come.",
 		srq_limit_at_once},
 	{"send-stops-midway",
-		"A receive of an SRQ that a SEND has begun to use is not used by another SEND if the "
-		"sender stops midway. The receive is flushed with the queue pair of the SEND.",
+		"The sender of a SEND may stop midway. No other SEND then uses the receive that this "
+		"SEND took from an SRQ. The receive is flushed with the queue pair of the SEND.",
 		"If a peer dies in the middle of a SEND, Gantry gets a receive of a shared ring back at another time, or another SEND fills it.",
 		NULL, "a program cannot stop a card between two packets."},
 	{"short-receive-uc",

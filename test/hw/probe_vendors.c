@@ -91,7 +91,7 @@ const struct probe probe_vendors[] = {
 		opcode},
 	{"vendor-others",
 		"The vendor syndromes 0x69, 0x34, 0x55, 0x35, 0x59, 0x5a, 0x57 and 0x37 are those "
-		"of the table.",
+		"of libdpcp's list.",
 		"Vendor syndromes are for people who read logs; a program must judge by the status.",
 		NULL,
 		"they need messages of more than 1 GiB, or work requests that libmlx5 does not "
