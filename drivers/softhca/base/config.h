@@ -36,7 +36,8 @@ enum softhca_crypto {
 enum softhca_wire {
 	SOFTHCA_WIRE_OFF,
 	SOFTHCA_WIRE_ON,
-	SOFTHCA_WIRE_LOOP /* as ON; messages within a process also take this way, for tests */
+	/* for tests: as ON, but messages within a process also go through a socket */
+	SOFTHCA_WIRE_LOOP
 };
 
 struct softhca_config {
@@ -55,13 +56,16 @@ struct softhca_config {
 	uint32_t bf_reg_size; /* bytes of a BlueFlame register; 0: no BlueFlame */
 	uint32_t odp;         /* 1: on-demand paging */
 	/*
-	 * Features of the card; 0: the card lacks the feature. They are DEVX, DC, block signatures,
-	 * and queues that stop at a wrong signature.
+	 * Features of the card: DEVX, DC, block signatures, and queues that stop at a wrong
+	 * signature. 0: the card lacks the feature.
 	 */
 	uint32_t devx, dc, signatures, sig_pipelining;
 	uint32_t max_dm;    /* bytes of device memory, in whole pages; 0: no device memory */
 	uint32_t dm_zeroed; /* 0: new device memory is not zeroed */
-	/* 1: only queue pairs that request DMA MMO have it; 0: each reliable queue pair has it */
+	/*
+	 * 1: only queue pairs that request DMA MMO may use it; 0: each reliable queue pair may use
+	 * it
+	 */
 	uint32_t mmo_qp;
 	uint64_t max_memcpy; /* maximum of bytes of one DMA MMO memcpy, a power of two; 0: no MMO */
 	/* index of the first adapter with MMO; adapters before it have no MMO */
@@ -105,8 +109,9 @@ struct softhca_config {
 	uint32_t wire;       /* enum softhca_wire */
 	uint32_t wire_users; /* 1: processes of other users are also peers */
 	/*
-	 * Bytes of the longest message between two processes through a key with signatures or
-	 * encryption; maximum of the sum of such messages in an adapter, which is not smaller.
+	 * Limits for messages between two processes through a key with signatures or encryption.
+	 * wire_message: most bytes of one message. wire_bytes: most bytes of all such messages of
+	 * an adapter, at least wire_message.
 	 */
 	uint64_t wire_message, wire_bytes;
 	/* maximum of ms for all retries to an absent peer; 0: as timeout and retry_cnt say */

@@ -20,7 +20,8 @@ struct table {
 static struct table unshared;
 static _Atomic(struct table *) table = &unshared;
 /*
- * Locks for carry(), one for each port: lanes of several threads add to the counters of one port.
+ * Locks for carry(), one for each port. Several threads may add to the counters of one port at the
+ * same time.
  */
 static struct spin carrying[SOFTHCA_MAX_DEVICES][SOFTHCA_MAX_PORTS];
 
@@ -90,7 +91,7 @@ counters_share(const char *path)
 	close(fd);
 	if (shared == MAP_FAILED)
 		return;
-	/* Another thread may have mapped the file first. Then this mapping is dropped. */
+	/* If another thread has mapped the file first, this thread's mapping is removed. */
 	if (!atomic_compare_exchange_strong(&table, &none, shared))
 		munmap(shared, sizeof(*shared));
 }

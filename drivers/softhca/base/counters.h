@@ -72,8 +72,8 @@ void counters_carry(const struct softhca_dev *dev, uint32_t port, const struct t
 	const struct traffic *received, const struct requests *answered);
 
 /*
- * From now on this process counts in a new file with this name, and all counters start at 0. If the
- * file cannot be made, only this process sees the counters.
+ * Creates a file with this name. From then on this process counts in the file, and all counters
+ * start at 0. If the file cannot be created, only this process sees the counters.
  */
 void counters_share(const char *path);
 /* Call this in a child of fork(): the file belongs to the parent. */
@@ -82,8 +82,8 @@ void counters_fork_child(void);
 extern const char *const counters_hw_names[];
 /*
  * Reads a counter of a port from a file. name: the kernel's name of the counter; two names may
- * refer to the same counter. Returns false if the file does not exist, or if no counter with this
- * name ever changes.
+ * refer to the same counter. Returns false if the file does not exist, or if the adapter does not
+ * count under this name.
  */
 bool counters_read(const char *path, uint32_t dev, uint32_t port, const char *name,
 	uint64_t *value);

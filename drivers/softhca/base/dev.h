@@ -22,9 +22,9 @@ struct softhca_port {
 };
 
 /*
- * Sends an event of the adapter, or of one of its ports, to every open context. It is called inside
- * a turn (turns.h), so it must not wait for a lock. Returns false if a control call holds a lock
- * that the function needs: then no context got the event.
+ * Sends an event of the adapter, or of one of its ports, to every open context. This function is
+ * called inside a turn (turns.h), so it must not wait for a lock. If a control call holds a lock
+ * that the function needs, it returns false, and no context gets the event.
  */
 typedef bool softhca_dev_event_fn(struct softhca_dev *dev, uint32_t type, uint32_t port);
 
@@ -42,8 +42,8 @@ struct softhca_dev {
 	unsigned int uverbs;                         /* /dev/infiniband/uverbs<uverbs> */
 	struct softhca_lanes *lanes;
 	/*
-	 * counts the contexts, so that successive contexts begin with different ports of a bond:
-	 * lag_start()
+	 * number of contexts so far: successive contexts begin with different ports of a bond
+	 * (lag_start())
 	 */
 	_Atomic uint32_t tx_port;
 	softhca_dev_event_fn *send_event; /* set before softhca_lanes_init() */

@@ -32,8 +32,8 @@ struct softhca_lanes {
 	struct wire *wire;                  /* wire/: NULL if no message goes to another process */
 	struct lane_slot slots[LANE_SLOTS]; /* turns.c */
 	/*
-	 * queue/: UAR pages (struct softhca_uar); the mark of a page means that the page rang
-	 * lately
+	 * queue/: UAR pages (struct softhca_uar); the mark of a page is 1 if the page had a
+	 * doorbell lately
 	 */
 	struct page_set *_Atomic uars;
 	struct page_set *_Atomic clocks; /* lane/: clock pages */

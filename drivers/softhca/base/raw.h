@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * System calls without libc's wrappers. The library overrides open(), stat(), readlink(),
- * opendir(), mmap(), socket calls and more for the program (process/shim*.c). These overrides take
- * locks that a caller inside the library may already hold, and a lower folder must not depend on
- * the overrides of a higher folder. So the library's own files call these functions.
+ * System calls without libc's wrappers. The library's own files use these functions, because the
+ * library overrides open(), stat(), readlink(), opendir(), mmap(), socket calls and more for the
+ * program (process/shim*.c). The overrides take locks that a caller inside the library may already
+ * hold. Also, a lower folder must not depend on the overrides of a higher folder.
  */
 #ifndef SOFTHCA_RAW_H
 #define SOFTHCA_RAW_H

@@ -31,8 +31,9 @@ pass_on(int sig, const struct sigaction *before, siginfo_t *info, void *context)
 		return;
 	}
 	/*
-	 * Now the signal has the default action, which ends the process: when the thread returns to
-	 * the faulting instruction, or when the signal is raised again below.
+	 * No handler is left, so the signal gets its default action, which ends the process. This
+	 * happens when the thread returns to the faulting instruction, or when the signal is raised
+	 * again below.
 	 */
 	sigaction(sig, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
 	if (info->si_code <= 0)

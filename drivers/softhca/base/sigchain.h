@@ -14,9 +14,9 @@
 typedef bool sigchain_fn(const siginfo_t *info, void *context);
 
 /*
- * From now on mend() is called first for the signal. A signal can have at most two such functions,
- * and setting a function again has no effect. A handler that the program installs later replaces
- * them.
+ * Installs a function for the signal. mend() is called before all earlier handlers. A signal can
+ * have at most two such functions. Installing a function again has no effect. A handler that the
+ * program installs later replaces these functions.
  */
 void sigchain_take(int sig, sigchain_fn *mend);
 

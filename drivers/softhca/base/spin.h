@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Spin locks that are held only for a short time. A waiter yields the core after a while, because
- * the holder may need that core.
+ * Spin locks that are held only for a short time. A thread that waits for a lock yields its CPU
+ * after a while, because the thread that holds the lock may need this CPU.
  */
 #ifndef SOFTHCA_SPIN_H
 #define SOFTHCA_SPIN_H

@@ -13,8 +13,8 @@
 #define TABLE_SPAN   (TABLE_END - TABLE_FIRST)
 
 /*
- * Numbers begin at a random place. So if a program by mistake uses a number of another process or
- * of an earlier run, most likely no object of this process has that number.
+ * The first number is random. So if a program by mistake uses a number of another process or of an
+ * earlier run, most likely no object of this process has this number.
  */
 static uint32_t
 random_below(uint32_t n)
@@ -122,7 +122,7 @@ table_put_locked(struct table *t, void *obj, uint32_t *number)
 
 /* ---- tables of blocks */
 
-/* True if all n numbers from `first` on are free and have rested. */
+/* True if all n numbers from `first` on are free, and have been free long enough (TABLE_REST). */
 static bool
 have_rested(struct table *t, uint32_t first, uint32_t n)
 {
@@ -138,7 +138,10 @@ have_rested(struct table *t, uint32_t first, uint32_t n)
 	return true;
 }
 
-/* Finds n free numbers. The first one is a multiple of n. Returns false if there are none. */
+/*
+ * Finds n consecutive numbers that may be given. The first number is a multiple of n. Returns false
+ * if there are no such numbers.
+ */
 static bool
 find_rested(struct table *t, uint32_t n, uint32_t *first)
 {
@@ -281,7 +284,9 @@ void
 table_remove(struct table *t, uint32_t number)
 {
 	pthread_mutex_lock(&t->lock);
-	/* Before the slot is empty: table_has_given(). */
+	/*
+	 * This store comes before the slot becomes empty: table_has_given() relies on this order.
+	 */
 	if (t->claim != NULL)
 		atomic_store_explicit(freed_at(t->top[number >> TABLE_LEAF_LOG], number), t->given,
 			memory_order_relaxed);
@@ -299,7 +304,10 @@ table_has_given(struct table *t, uint32_t number)
 	if (t->claim != NULL) {
 		leaf = atomic_load_explicit(&t->top[(number & 0xffffff) >> TABLE_LEAF_LOG],
 			memory_order_acquire);
-		/* A slot that was emptied is seen empty only with its time: table_remove(). */
+		/*
+		 * table_remove() writes freed_at() before it empties the slot. So a removed object
+		 * is noticed.
+		 */
 		return leaf != NULL && (atomic_load(&leaf[number & (TABLE_LEAF - 1)]) != NULL ||
 					       atomic_load(freed_at(leaf, number)) != 0);
 	}

@@ -16,13 +16,16 @@
 #define TABLE_LEAF     (1u << TABLE_LEAF_LOG)
 #define TABLE_TOP      (1u << (24 - TABLE_LEAF_LOG))
 #define TABLE_FIRST    0x40u /* all smaller numbers are reserved: QP0, QP1, special keys */
-/* In a table of blocks, a number that became free rests while so many other numbers are given. */
+/*
+ * In a table of blocks, a number that became free is given again only after TABLE_REST other
+ * numbers.
+ */
 #define TABLE_REST 4096u
 
 /*
- * Gets a block of TABLE_LEAF numbers that no other table uses. *block is its first number divided
- * by TABLE_LEAF. No number of it may be reserved. Called with the table's lock held. Returns 0 or
- * -errno.
+ * Gets a block of TABLE_LEAF numbers that no other table uses. *block: the first number of the
+ * block, divided by TABLE_LEAF. The block must have no reserved number. Called with the table's
+ * lock held. Returns 0 or -errno.
  */
 typedef int table_claim(void *arg, uint32_t *block);
 
@@ -43,11 +46,11 @@ struct table {
 void table_init(struct table *t);
 /*
  * The table takes its numbers from blocks. It claims the first block when the first object is put,
- * and another block when no free number has rested long enough. It begins at a random number of
- * each block.
+ * and another block when no number has been free long enough (TABLE_REST). It begins at a random
+ * number of each block.
  */
 void table_init_blocks(struct table *t, table_claim *claim, void *arg);
-/* Does not give blocks back. */
+/* Frees the table's memory, but does not give blocks back. */
 void table_fini(struct table *t);
 /*
  * Publishes the object under a number that was not used lately. Returns 0, -ENOMEM, or the error of
@@ -68,7 +71,7 @@ void table_set(struct table *t, uint32_t number, void *obj);
  */
 void table_remove(struct table *t, uint32_t number);
 /*
- * True if the number has ever been given to an object, which may have been removed. For lanes:
+ * True if the number has been given to an object, also if this object has been removed. For lanes:
  * takes no lock.
  */
 bool table_has_given(struct table *t, uint32_t number);
@@ -93,7 +96,9 @@ table_get(struct table *t, uint32_t number)
 	return atomic_load_explicit(&leaf[number & (TABLE_LEAF - 1)], memory_order_acquire);
 }
 
-/* True if none of the TABLE_LEAF numbers around this number has ever been given to an object. */
+/*
+ * True if no object was ever given a number of this number's leaf (TABLE_LEAF consecutive numbers).
+ */
 static inline bool
 table_leaf_is_absent(struct table *t, uint32_t number)
 {

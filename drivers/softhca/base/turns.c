@@ -13,8 +13,8 @@
 #include "lanes.h"
 
 /*
- * A signal handler reads this variable (key/gone.c). In another TLS model, a thread's first access
- * may allocate memory.
+ * A signal handler reads this variable (key/gone.c). In other TLS models, a thread's first access
+ * may allocate memory, which a signal handler must not do.
  */
 static _Thread_local struct lane_slot *current __attribute__((tls_model("initial-exec")));
 static _Thread_local unsigned int hint; /* index of the slot that this thread claimed last */

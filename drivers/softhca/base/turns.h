@@ -4,9 +4,10 @@
  *
  *   turn_claim() or turn_begin()  ->  look objects up, use them  ->  turn_end()
  *
- * A turn is the time in which a thread may read tables and sets of pages, without a lock. An object
- * that it finds stays valid until the turn ends: to destroy an object, a thread removes it from its
- * table, calls softhca_quiesce(), and then frees it. A turn never waits for a control call.
+ * During a turn, a thread may read tables and sets of pages without a lock. An object that the
+ * thread finds stays valid until the turn ends. To destroy an object, a thread removes the object
+ * from its table, calls softhca_quiesce(), and then frees the object. A turn never waits for a
+ * control call.
  */
 #ifndef SOFTHCA_TURNS_H
 #define SOFTHCA_TURNS_H
@@ -43,15 +44,16 @@ void turn_end(struct lane_slot *slot);
 /* Returns the slot of the calling thread's turn. */
 struct lane_slot *turn_slot(void);
 /*
- * For signal handlers: true if this thread is in a turn. A thread that is no device thread may get
- * true outside a turn, while another thread uses the slot that this thread used last.
+ * For signal handlers: true if this thread is in a turn. A thread that is no device thread may also
+ * get true outside a turn: while another thread uses the slot that this thread used last.
  */
 bool turn_is_running(void);
 
 /*
- * Returns when every turn that ran at the time of the call has ended. After that, no lane sees an
- * object that was unpublished before the call. It waits for turns of all adapters, because a
- * connection may lead from one adapter to another. Do not call it inside a turn.
+ * Returns when all turns that ran at the time of the call have ended. After the return, no lane
+ * sees an object that was unpublished before the call. The function waits for turns of all
+ * adapters, because a connection may lead from one adapter to another. Do not call it inside a
+ * turn.
  */
 void softhca_quiesce(void);
 

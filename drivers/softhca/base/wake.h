@@ -18,7 +18,7 @@
 #include "lanes.h"
 
 /*
- * Counts the calling thread as asleep. Call this before the last look for work. Returns the value
+ * Counts the calling thread as asleep. After this call, look for work once more. Returns the value
  * that lanes_sleep() needs.
  */
 static inline unsigned int

@@ -16,7 +16,7 @@
 
 #define ENV_PREFIX      "SOFTHCA_"
 #define CONFIG_VARIABLE "SOFTHCA_CONFIG"
-/* Two variables that are not settings. fault.c and tree.c read them. */
+/* Two environment variables that are no settings: fault.c and tree.c read them. */
 #define FAULTS_VARIABLE "SOFTHCA_FAULTS"
 #define TREE_VARIABLE   "SOFTHCA_TREE"
 #define LINE_LEN        512
@@ -523,7 +523,10 @@ check_crypto(const struct softhca_config *cfg, char *err, size_t err_len)
 	return -EINVAL;
 }
 
-/* Otherwise the longest message would wait for room for ever. */
+/*
+ * Checks that wire_bytes is at least wire_message. Otherwise the longest message would wait for
+ * ever.
+ */
 static int
 check_wire(const struct softhca_config *cfg, char *err, size_t err_len)
 {
@@ -557,8 +560,8 @@ load_own(const struct reading *r)
 /* ---- card profiles */
 
 /*
- * Takes a value of a report (card_profile.h). If no setting can express the value, its name is
- * noted, and reading continues.
+ * Reads a value of a report (card_profile.h) into its setting. If no setting can express the value,
+ * adds the value's name to the list of such values.
  */
 static void
 take_reported(const void *arg, const char *key, const char *text)

@@ -50,7 +50,10 @@ cq_event_push(struct softhca_cq *cq, bool solicited)
 		cq_notify(cq);
 }
 
-/* The number of completions from the consumer index `ci` on that match the arming. */
+/*
+ * The number of completions from index `ci` on for which the CQ is armed: all, or only solicited
+ * ones.
+ */
 static uint32_t
 cq_unseen(const struct softhca_cq *cq, enum cq_arm arm, uint32_t ci)
 {
@@ -61,8 +64,8 @@ cq_unseen(const struct softhca_cq *cq, enum cq_arm arm, uint32_t ci)
 }
 
 /*
- * Takes the arming from the doorbell record. Completions that the program has not seen count at
- * once. Confirmed: armed-unseen. Assumed: moderation-unseen.
+ * Reads from the doorbell record how the program has armed the CQ. Completions that the program has
+ * not seen count at once. Confirmed: armed-unseen. Assumed: moderation-unseen.
  */
 void
 cq_take_arm(struct softhca_cq *cq)

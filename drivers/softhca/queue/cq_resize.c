@@ -32,7 +32,7 @@ cq_write_resize(struct softhca_cq *cq)
 }
 
 /*
- * The new buffer takes effect between two visits of lanes: earlier completions stay in the old
+ * The buffer is replaced while no lane visits the CQ's queues. Earlier completions stay in the old
  * buffer. Assumed: resize-after-work.
  */
 int
@@ -45,7 +45,10 @@ softhca_cq_resize(struct softhca_cq *cq, void *buf, uint32_t n_cqe, uint32_t cqe
 		n_cqe > CQ_MAX_ENTRIES || (cqe_len != 64 && cqe_len != 128))
 		return -EINVAL;
 	uar_lock(cq->uar);
-	/* An arm word that was written before the resize has an index of the old buffer. */
+	/*
+	 * The program may have armed the CQ before the resize. Its arm word has an index of the old
+	 * buffer, so the word is read now.
+	 */
 	cq_take_arm(cq);
 	spin_lock(&cq->lock);
 	outstanding = cq_outstanding(cq);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Takes doorbells and BlueFlame copies from a UAR page, and compares them with the send queue.
+ * Reads doorbells and BlueFlame copies from a UAR page, and compares them with the send queue.
  *
  * A UAR page has two BlueFlame registers of two buffers each. A driver writes the first 8 bytes of
  * the last posted WQE to a buffer (a doorbell), or copies the whole WQE to the buffer (BlueFlame).
@@ -80,8 +80,8 @@ doorbells_init(struct softhca_uar *uar)
 	uint32_t spacing = UAR_BF_SPACING, len = uar->bf_len;
 
 	/*
-	 * Drivers do not alternate on an uncached page, and neither do they without BlueFlame: all
-	 * rings are in the first buffer.
+	 * On an uncached page, and without BlueFlame, drivers do not alternate: all rings are in
+	 * the first buffer.
 	 */
 	if (len != 0)
 		spacing = 2 * len;
@@ -297,8 +297,7 @@ ring_check(struct softhca_uar *uar, struct bf_buf *buf, const struct bf_buf *twi
 }
 
 /*
- * Counts the WQEs up to the end of this WQE as announced: moves qp->announced. Returns true if this
- * WQE is posted and has not run.
+ * Moves qp->announced to the end of this WQE. Returns true if this WQE is posted and has not run.
  */
 static bool
 ring_announce(struct softhca_qp *qp, const struct ring *r)
@@ -331,7 +330,10 @@ ring_take(struct softhca_uar *uar, struct bf_buf *buf, const struct bf_buf *twin
 	struct softhca_qp *qp = uar_find_qp(uar, r.qpn);
 	bool known = false;
 
-	/* the page has only one QP: the check of its next WQE reports the wrong number */
+	/*
+	 * No QP has the number in the doorbell. The page has only one QP: run it, so that the check
+	 * of its next WQE reports the wrong number.
+	 */
 	if (qp == NULL && uar->n_qps == 1)
 		uar->qps[0]->rang = true;
 	if (qp != NULL && qp == uar->no_record)

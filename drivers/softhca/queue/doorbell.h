@@ -10,8 +10,8 @@
  */
 void doorbells_init(struct softhca_uar *uar);
 /*
- * Sets the page's queue that has no doorbell record. From then on the device looks at UAR_NO_RECORD
- * for doorbells of this queue. NULL: the page has no such queue. The caller holds `lock`.
+ * Sets the page's queue that has no doorbell record, or NULL. The doorbells of this queue are in
+ * the word UAR_NO_RECORD. The caller holds `lock`.
  */
 void doorbells_set_no_record(struct softhca_uar *uar, struct softhca_qp *qp);
 /*

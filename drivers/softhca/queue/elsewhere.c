@@ -27,7 +27,7 @@ static const char not_this_process[] =
 static const char advice[] =
 	"Processes with the same settings have adapters with the same addresses";
 
-/* True for the first call with this flag, false for all later calls. */
+/* Returns true for the first call with this flag, and false for all later calls. */
 static bool
 first(atomic_bool *said)
 {
@@ -72,7 +72,7 @@ wire_is_on(void)
 	return n != 0 && devs[0].cfg->wire != SOFTHCA_WIRE_OFF;
 }
 
-/* True if another process has the block of the number, so that it may have the number. */
+/* True if another process has the number's block, and so perhaps the number. */
 static bool
 other_process_has(uint32_t qpn)
 {

@@ -116,9 +116,9 @@ reset_attributes(struct softhca_qp *qp)
 }
 
 /*
- * Sets the program's doorbell record to 0. A card reads the record only when the queue is rung. The
- * adapter also reads it at other times, and an old counter must not count as posted WQEs: UCX
- * leaves the old counter in the record when it resets a DCI.
+ * Sets the program's doorbell record to 0, because an old counter must not count as posted WQEs.
+ * UCX leaves the old counter in the record when it resets a DCI. A card reads the record only at a
+ * doorbell, but the adapter also reads it at other times.
  */
 static void
 reset_send_record(struct softhca_qp *qp)
@@ -127,7 +127,7 @@ reset_send_record(struct softhca_qp *qp)
 		atomic_store_explicit(qp->send_rec, 0, memory_order_relaxed);
 }
 
-/* Forgets the receives that long messages have taken. A reset drops them without completion. */
+/* Called at a reset: drops the receives that long messages have taken, without completions. */
 static void
 drop_claims(struct softhca_qp *qp)
 {
@@ -182,7 +182,7 @@ enter_state(struct softhca_qp *qp, enum qp_state to, bool notify)
 	if (to == QP_RESET)
 		reset_queues(qp);
 	if (to == QP_SQD && from == QP_RTS) {
-		/* until a lane has finished the WQE at the head, if this WQE already waits */
+		/* `draining` is true until a lane has seen that the queue is drained: sq_drain() */
 		qp->draining = true;
 		qp->attr.en_sqd_notify = notify;
 	}
@@ -411,8 +411,8 @@ softhca_qp_create(struct softhca_dev *dev, const struct softhca_qp_init *init,
 	if (err != 0)
 		goto free_qp;
 	/*
-	 * The QP's number is set before this: when a lane takes a doorbell of the page, it compares
-	 * the numbers of all QPs.
+	 * The QP's number was set before this call, because a lane compares the number in a
+	 * doorbell with the numbers of all QPs of the page.
 	 */
 	err = qp->uar != NULL ? uar_attach_qp(qp->uar, qp) : 0;
 	if (err != 0)

@@ -103,9 +103,9 @@ uar_attach_qp(struct softhca_uar *uar, struct softhca_qp *qp)
 }
 
 /*
- * Called when a queue has left the page. If the page had several queues until now, the device did
- * not rely on `announced`, because doorbells may have overwritten each other. So all posted WQEs of
- * the only remaining queue now count as announced.
+ * Called when a queue has left the page. While a page has several queues, the device does not rely
+ * on `announced`, because doorbells may overwrite each other. If now only one queue remains, all
+ * its posted WQEs count as announced.
  */
 static void
 uar_announce_rest(struct softhca_uar *uar)

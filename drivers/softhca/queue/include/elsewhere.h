@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages to peers that do not exist: no process has the peer's number, or this process has
+ * Logs messages to peers that do not exist: no process has the peer's number, or this process has
  * destroyed the peer, or no adapter has the address. Such messages are lost, and the program may
- * not notice. So a line is logged on stderr, once for each way to address a peer. Nothing is logged
- * if another process may have the number. Any thread may call these functions.
+ * not notice. So a line goes to stderr, once for each way to address a peer. If another process may
+ * have the number, nothing is logged. Any thread may call these functions.
  */
 #ifndef SOFTHCA_ELSEWHERE_H
 #define SOFTHCA_ELSEWHERE_H

@@ -29,7 +29,7 @@ enum wait_kind {
 	WAIT_RNR,
 	WAIT_PEER,
 	WAIT_TIME, /* wait for a time: a fault delays the WQE, or the timing model does */
-	/* the WQE's message goes to another process: its connection is full, or is in use */
+	/* the WQE's message goes to another process, and the connection is full or in use */
 	WAIT_CARRIER,
 	WAIT_ANSWER /* as WAIT_CARRIER, but the message is sent; its answer calls for a visit */
 };
@@ -44,8 +44,8 @@ struct softhca_qp {
 	uint16_t sq_ci;          /* next WQEBB to run */
 	uint16_t announced;      /* first WQEBB that no doorbell has announced */
 	/*
-	 * Notes about the WQE at the head. They fill one word, so that sq_advance() clears them by
-	 * one store.
+	 * Flags of the WQE at the head. They fill one word, so that sq_advance() clears them by one
+	 * store.
 	 */
 	bool mute;     /* a fault hides the completion: the WQE runs, and its completion is lost */
 	bool delayed;  /* a fault at the responder has delayed the WQE's message */
@@ -102,8 +102,8 @@ struct softhca_qp {
 	bool draining;
 	bool stood_still; /* the QP was in SQD, so WQEs may have been cancelled */
 	/*
-	 * A signature was wrong, so the queue stops soon: exec/sq_sigstop.h. For the holder of
-	 * uar->lock.
+	 * A signature was wrong, so the queue will stop at a later WQE: exec/sq_sigstop.h. For the
+	 * holder of uar->lock.
 	 */
 	bool stopping;
 	/* state of chance.h for the setting sig_stop; 0: no number was drawn yet */
@@ -114,8 +114,8 @@ struct softhca_qp {
 	struct softhca_qp_shown *shown; /* under `recv`; may be NULL */
 	struct timing_queue timing;     /* for the holder of uar->lock */
 	/*
-	 * The message under way to another process. Allocated at the first such message; the holder
-	 * of uar->lock owns it.
+	 * The message under way to another process. The struct is allocated at the first such
+	 * message. The holder of uar->lock owns it.
 	 */
 	struct ask *_Atomic ask;
 	struct srq_claim

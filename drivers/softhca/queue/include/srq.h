@@ -29,8 +29,8 @@ struct softhca_srq {
 } __attribute__((aligned(CACHE_LINE)));
 
 /*
- * A receive that the first record of a long SEND from another process has taken. The receive
- * completes with the last record, or is flushed with the QP.
+ * A receive that a long SEND from another process has taken. The first record of the SEND takes the
+ * receive. The receive completes with the last record, or is flushed with the QP.
  */
 struct srq_claim {
 	struct srq_claim *next;

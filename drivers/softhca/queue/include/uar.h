@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A UAR page, and how a page requests a visit of a lane. */
+/* A UAR page, and how a page asks a lane to visit its queues. */
 #ifndef SOFTHCA_UAR_H
 #define SOFTHCA_UAR_H
 
@@ -17,7 +17,7 @@ struct softhca_wq;
 
 #define BF_MAX_WORDS 32 /* maximum of 8-byte words in a BlueFlame buffer */
 
-/* The device's notes about a BlueFlame buffer: doorbell.c. */
+/* What the device remembers about a BlueFlame buffer: doorbell.c. */
 struct bf_buf {
 	uint32_t offset;
 	bool verified; /* the buffer was empty after the last ring of its twin was taken */

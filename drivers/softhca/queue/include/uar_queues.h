@@ -14,8 +14,8 @@ void uars_call_attention(struct softhca_dev *dev);
  */
 unsigned int uar_take_doorbells(struct softhca_uar *uar, bool *arm);
 /*
- * Takes and drops all rings, so that a queue does not get a doorbell of an earlier queue. The
- * caller holds `lock`.
+ * Discards all doorbells of the page, so that a new queue does not get a doorbell of an earlier
+ * queue. The caller holds `lock`.
  */
 void uar_discard_doorbells(struct softhca_uar *uar);
 /*
