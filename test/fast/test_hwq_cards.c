@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * CQEs of real cards: the record that lib/hwq decodes from a CQE, and its text, which is also what
- * hwq-decode prints.
+ * CQEs of real cards: checks the record that lib/hwq decodes from each CQE, and the text of the
+ * CQE, which hwq-decode also prints.
  *
  * The bytes come from public reports, in which a driver or a program dumped them; each row gives
  * the number of the issue (#) or the mailing list. Words without a value are 0. The expected
@@ -90,8 +90,8 @@ static uint8_t buf[2 * 64] __attribute__((aligned(64)));
 static __be32 dbrec[2];
 
 /*
- * Decodes the CQE at the start of buf, as an entry of a queue with two entries, in the lap of its
- * owner bit.
+ * Decodes the CQE at the start of buf, as an entry of a CQ with two entries. The CQE's owner bit
+ * decides the lap of the CQ.
  */
 static bool
 peek(struct hwq_cqe *rec)
@@ -146,8 +146,8 @@ case_dumps(void)
 }
 
 /*
- * A receive queue that splits headers from data (netdev list). In these CQEs further words have a
- * value. These words must not be read as length or immediate data of the error.
+ * CQEs of a receive queue that splits headers from data (netdev list). More words than usual have a
+ * value. They must not be read as length or immediate data of the error.
  */
 static void
 case_whole(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Dropping the completions of one QP must keep the completions of other QPs on the CQ. The test
- * writes the entries.
+ * If the completions of one QP are dropped, the completions of other QPs must stay in the CQ. The
+ * test writes the entries.
  */
 #include <stdlib.h>
 
@@ -37,7 +37,10 @@ start(const uint32_t *qpn, unsigned int n)
 	hwq_cq_init(&cq, entries, N_CQE, dbrec);
 }
 
-/* Checks that exactly these entries are left, in this order. want: QPN and WQE counter of each. */
+/*
+ * Checks that exactly these entries are left, in this order. want: QPN and WQE counter of each
+ * entry.
+ */
 static void
 expect(const uint32_t (*want)[2], unsigned int n, const char *what)
 {

@@ -286,7 +286,9 @@ doorbell(void)
 	CHECK_EQ(be32toh(dbrec[1]), 0, "doorbell record: 65536 is 0");
 }
 
-/* A fill and its WQE are two WQEs. The device must fetch both, so BlueFlame must not be used. */
+/*
+ * A fill and the WQE after it are two WQEs. BlueFlame sends only one WQE, so it must not be used.
+ */
 static void
 fill_is_no_blueflame(void)
 {
@@ -329,8 +331,8 @@ post_and_ring(unsigned int index, uint32_t max_ds, bool one)
 }
 
 /*
- * The end of a burst of one WQE must have the same effect as posting the WQE and hwq_sq_ring(),
- * with and without BlueFlame.
+ * hwq_burst_end_and_ring_one(), for a burst of one WQE, must have the same effect as posting the
+ * WQE and calling hwq_sq_ring(), with and without BlueFlame.
  */
 static void
 a_burst_of_one_is_announced_as_any(void)
@@ -365,7 +367,7 @@ a_burst_of_one_is_announced_as_any(void)
 #define N_QUEUES   4
 #define N_POSTINGS 5
 
-/* Three queues share a register; a queue between them has a separate register. */
+/* Three queues share a doorbell register. One of the four queues has its own register. */
 static struct {
 	uint8_t ring[N_QUEUES][16 * 64] __attribute__((aligned(64)));
 	uint8_t reg[2][1024] __attribute__((aligned(64)));
@@ -393,8 +395,8 @@ post_some(struct hwq_sq *to, unsigned int what)
 }
 
 /*
- * Posts the work that the digits of `what` select, and rings: by bells, or one queue after the
- * other. Returns the number of WQEBBs.
+ * Posts the work that the digits of `what` select. Then rings all queues together (by_bells), or
+ * each queue by hwq_sq_ring(). Returns the number of WQEBBs.
  */
 static uint32_t
 ring_them(unsigned int what, uint32_t max_ds, bool by_bells)
@@ -429,7 +431,7 @@ ring_them(unsigned int what, uint32_t max_ds, bool by_bells)
 	return n_bb;
 }
 
-/* Bells must have the same effect as hwq_sq_ring() of each queue. */
+/* Ringing all queues together must have the same effect as hwq_sq_ring() for each queue. */
 static void
 bells_ring_as_one_by_one(void)
 {

@@ -91,7 +91,7 @@ golden_list(void)
 	check_wqe(START, want, sizeof(want), "a list");
 	CHECK_EQ(sq.pi, (uint16_t)(START + 3), "WQEBBs");
 	CHECK_EQ(sq.wr.fm_cache, 0x20, "the fence that it leaves");
-	/* The doorbell must write exactly eight bytes, because a UMR is never sent by BlueFlame. */
+	/* A UMR is never sent by BlueFlame, so the doorbell must write exactly eight bytes. */
 	memset(want + 8, 0, sizeof(want) - 8);
 	check_bytes(reg, want, sizeof(want), "the doorbell register");
 }
@@ -349,8 +349,8 @@ images(void)
 /* ------------------------------------------------------------------ the ring */
 
 /*
- * At every index of the ring, a UMR must be contiguous; or follow a fill (a NOP up to the ring's
- * end), if it would cross the end; or be refused.
+ * At every index of the ring, a UMR must be contiguous or be refused. If it would cross the ring's
+ * end, a fill (a NOP up to the end) must precede it.
  */
 static void
 every_place(void)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The critical region of work requests, over a ring and a doorbell in plain memory. A batch must
- * return its first error. A batch must be posted as a whole or not at all. An aborted batch must
- * not change the queue.
+ * Batches of work requests, over a ring and a doorbell in plain memory. A batch must return its
+ * first error. A batch must be posted as a whole or not at all. An aborted batch must not change
+ * the queue.
  */
 #include <errno.h>
 #include <signal.h>

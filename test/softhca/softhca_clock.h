@@ -7,8 +7,8 @@
 #include "virtual_clock.h"
 
 /*
- * Runs the adapter at this time until three calls of softhca_pump() in a row find no work: a call
- * may leave an event that only the next call raises.
+ * Runs the adapter, without advancing the time, until three calls of softhca_pump() in a row find
+ * no work. One call is not enough: it may leave an event that only the next call sends.
  */
 static inline void
 clock_settle(void)

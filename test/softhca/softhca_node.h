@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A node is one end of a connection, with all objects that QPs of any type need. Creates QPs of
- * every type.
+ * Nodes: a node is one end of a connection, with all objects that QPs of any type need. The
+ * functions create QPs of every type, and post their work.
  */
 #ifndef SOFTHCA_NODE_H
 #define SOFTHCA_NODE_H

@@ -199,8 +199,8 @@ pair_on_demand(void)
 }
 
 /*
- * The name of the device, in a program whose user chooses a device of any vendor. Otherwise NULL:
- * then pair_open() opens an emulated adapter by its number.
+ * The name of the device, if the user of the program chooses a device, which may be of any vendor.
+ * If it is NULL, pair_open() opens an emulated adapter by its number.
  */
 __attribute__((weak)) const char *pair_device_name;
 

@@ -4,8 +4,8 @@
  * offset of each field of WQEs, CQEs, doorbells and doorbell records. Fields are big endian.
  *
  * Sources: the parts of the programmer's reference that are in public headers (the kernel's
- * include/linux/mlx5/qp.h and cq.h, mlx5dv.h). lib/hwq, which writes these bytes, has definitions
- * of its own: if both used one struct, no test could find a wrong offset.
+ * include/linux/mlx5/qp.h and cq.h, mlx5dv.h). The libraries that write these bytes (libmlx5,
+ * lib/hwq) have definitions of their own: with a shared struct, no test could find a wrong offset.
  */
 #ifndef SOFTHCA_WIRE_H
 #define SOFTHCA_WIRE_H

@@ -561,7 +561,7 @@ load_own(const struct reading *r)
 
 /*
  * Reads a value of a report (card_profile.h) into its setting. If no setting can express the value,
- * adds the value's name to the list of such values.
+ * adds its name to r->err, and reading continues.
  */
 static void
 take_reported(const void *arg, const char *key, const char *text)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * DC peers and targets, which are opened and closed.
+ * DC peers and DC targets: opens and closes them, and judges the messages between them.
  *
  * Each queue has a target and two DC peers: the first DC peer reaches the queue's own target, the
  * second DC peer reaches the target of the next queue. So two initiators send to each target.
@@ -72,7 +72,9 @@ target_open(struct target *t)
 	t->credits = t->n_sent = t->n_arrived = t->n_round = 0;
 }
 
-/* Notes that the target's DC peers do not reach the target any more, by any of its addresses. */
+/*
+ * Marks the target, and all links whose DC peers reach it: their descriptors may fail from now on.
+ */
 static void
 hurt(struct target *t)
 {
@@ -84,7 +86,10 @@ hurt(struct target *t)
 			run.dc_link[i].hurt = true;
 }
 
-/* True if a descriptor in flight names the target's number. Such a descriptor breaks a rule. */
+/*
+ * True if a descriptor in flight uses the target's peer number, which breaks a rule of
+ * gantry_desc.h.
+ */
 static bool
 is_named(const struct target *t)
 {
@@ -340,8 +345,8 @@ dc_sent(struct end *e, const struct record *r, bool sure)
 /* ------------------------------------------------------------------ pairs */
 
 /*
- * Pairs of arrivals and messages. Each arrival has the index of its message, and each message has
- * the index of its arrival; -1 means "no partner".
+ * Pairs of an arrival and a message: for each arrival the index of its message, for each message
+ * the index of its arrival; -1: not paired.
  */
 struct pairs {
 	const struct target *t;
@@ -361,8 +366,8 @@ may_be_pair(const struct target *t, unsigned int message, unsigned int arrival)
 }
 
 /*
- * Finds a message for an arrival. If another arrival has that message, the function finds another
- * message for that other arrival.
+ * Finds a message for an arrival. A message that is paired already may be taken if its arrival can
+ * be paired with another message.
  */
 static bool
 pair_arrival(struct pairs *p, unsigned int arrival)
@@ -421,9 +426,9 @@ judge_pairs(const struct target *t)
 				t->arrived[i].imm);
 	}
 	/*
-	 * While a target is being closed, messages may still arrive although their receives are
-	 * flushed. So messages without a receive are allowed then, except with SOFTHCA_THREADS=0:
-	 * then the adapter does not run meanwhile.
+	 * While a target is being closed, a message may arrive although its receive is flushed. So
+	 * a message without a receive is allowed. With SOFTHCA_THREADS=0 it is not allowed, because
+	 * the adapter does not run while the target is being closed.
 	 */
 	for (i = 0; i < t->n_sent && (t->open || run.pumped); i++) {
 		memset(p.seen, 0, sizeof(p.seen));
@@ -479,8 +484,8 @@ dc_judge(void)
 		if (!run.hazards.lost && !run.hazards.fatal)
 			judge_pairs(t);
 		/*
-		 * Close the target: its receives may fail later, or the number of its posted
-		 * receives is not known.
+		 * These faults may fail a receive later, or may use up a receive of which the test
+		 * learns nothing. So the target must be closed.
 		 */
 		if (run.hazards.lost || run.hazards.recv || run.hazards.late)
 			hurt(t);

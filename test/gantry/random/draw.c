@@ -94,7 +94,7 @@ draw_fill(struct side *s, struct record *r)
 {
 	r->desc.len = pick_len(s);
 	r->desc.dst = pick_addr(s, r->desc.len, true);
-	/* Most patterns are new; few are used several times. */
+	/* Half of the patterns are 0, so that the same pattern is often used again. */
 	r->desc.arg[0] = pick(s, 2) * check_random(&s->rng);
 }
 
@@ -135,7 +135,7 @@ draw_sg(struct side *s, struct record *r)
 	d->arg[0] = (uint64_t)n_dst << 32 | n_src;
 }
 
-/* There are few base addresses, so that the same layout is often used again at the same address. */
+/* Draws one of a few base addresses, so that the same layout is often used again at one address. */
 static void
 draw_layout(struct side *s, struct record *r)
 {
@@ -215,7 +215,7 @@ draw_raw(struct side *s, struct record *r)
 	r->desc.peer = pick(s, 2) ? GANTRY_PEER_OWN : pick_end(s)->peer;
 }
 
-/* Half of the copies name a carrier. The engine has this carrier. */
+/* Half of the copies name a carrier, always one that the engine has. */
 static void
 draw_carrier(struct side *s, struct gantry_desc *d)
 {
@@ -303,9 +303,9 @@ odd_addr(struct side *s, uint64_t old)
 }
 
 /*
- * Changes one field. The engine reads the memory at the addresses of lists and WQEs, so this memory
- * must stay valid: lists and WQEs keep their addresses, and no other address becomes the address of
- * a list or a WQE.
+ * Changes one field. The engine reads lists and WQEs at their addresses, so these addresses must
+ * stay valid. For this reason the function does not change them, and makes no other operation one
+ * that reads a list or a WQE.
  */
 static void
 change_field(struct side *s, struct gantry_desc *d)
@@ -346,8 +346,7 @@ change_field(struct side *s, struct gantry_desc *d)
 	case 10:
 		d->imm = odd_number(s, d->imm);
 		/*
-		 * The new key must not be another valid key by chance, because another descriptor
-		 * may use that key.
+		 * The new key must not by chance be a valid key, which another descriptor may use.
 		 */
 		if (d->op == GANTRY_OP_SEND_INV)
 			d->imm |= 0xff;

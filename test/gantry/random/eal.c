@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * EAL memory that grows and shrinks: a few pages of each arena. EAL itself would write to its
- * memory, so the program acts as EAL: it calls the callback that the engine registered for changes
- * of EAL's memory.
+ * EAL memory that grows and shrinks: a few pages of each arena. Real EAL memory cannot be used,
+ * because EAL itself writes to it. So the program acts as EAL: it calls the callback that the
+ * engine has registered for changes of EAL's memory.
  */
 #include <rte_memory.h>
 
@@ -37,8 +37,8 @@ tell(const struct side *s, unsigned int page, bool comes)
 	callback(comes ? RTE_MEM_EVENT_ALLOC : RTE_MEM_EVENT_FREE, addr, PAGE, callback_arg);
 	replay_call_waits(false);
 	/*
-	 * If the device refused calls, the engine's registration of EAL may have been refused too.
-	 * Then the engine gets no events of EAL.
+	 * If the device refuses calls, it may also have refused to register EAL's memory. Then the
+	 * engine gets no events of EAL.
 	 */
 	run.hazards.eal |= run.hazards.refuse;
 }

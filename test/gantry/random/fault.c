@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Faults of the adapter (doc/softhca-reference.md), and their effects by gantry.h. Several faults
- * are armed at a time, and each fault may act on any queue. On a device without emulated faults
- * (--device), the test causes failures itself: it moves queue pairs to error and makes CQs overrun,
- * in inline queues of the calling thread. Wrong keys and bounds are drawn in both cases.
+ * Arms faults of the adapter (doc/softhca-reference.md), and knows the effects that gantry.h
+ * allows. Several faults are armed at a time, and each fault may act on any queue. A device without
+ * emulated faults (--device) gets failures from the test: it moves queue pairs of inline queues to
+ * error, and makes their CQs overrun. Wrong keys and bounds are drawn in both cases.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -117,8 +117,8 @@ lose_receive(unsigned int op)
 {
 	run.hazards.lost = true;
 	/*
-	 * The receive is used, but the test does not learn this. So a later message may be drawn
-	 * for the same receive. That message waits, and times out.
+	 * The fault uses up a receive, and the test does not learn of it. So a later message may be
+	 * drawn for this receive. The later message finds no receive, and times out.
 	 */
 	allow(0, BIT(GANTRY_TIMED_OUT));
 	arm("recv_drop op=%u", 1 + op % 20);
@@ -170,8 +170,7 @@ fail_peer(struct side *s)
 }
 
 /*
- * Chooses a side with an inline queue, which the calling thread drives: the first sides have such
- * queues.
+ * Only sides with an inline queue are chosen: the calling thread polls these queues itself.
  */
 static void
 cause_one(void)

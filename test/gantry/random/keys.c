@@ -22,7 +22,10 @@ static struct {
 	struct hwq_mkey_pool *pool;
 	struct hwq_mkey *key[MODEL_KEYS];
 	struct model_keys state;
-	/* drawn for a descriptor that has not completed, or that may have used the key */
+	/*
+	 * true while a descriptor with this key is in flight, or if such a descriptor may have used
+	 * the key
+	 */
 	bool drawn[MODEL_KEYS];
 } keys;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Connections, which are opened and closed. */
+/* Connections: opens and closes them, and judges their receives. */
 #include <errno.h>
 
 #include "random.h"
@@ -139,7 +139,10 @@ judge_end(struct end *e)
 bool
 end_close(struct end *e)
 {
-	/* Descriptors that are refused because the connection is down are not in flight on it. */
+	/*
+	 * If the connection may be down, its descriptors may have been refused. Then they are not
+	 * in flight.
+	 */
 	bool may_be_down = e->link->hurt || run.hazards.peer != 0;
 	bool must = !may_be_down && end_in_flight(e, true);
 	int ret;
@@ -178,8 +181,8 @@ link_close(struct link *l)
 		if (!end_close(&l->end[i]))
 			return;
 	/*
-	 * Takes the receives of both ends, which complete now. All completions of receives that the
-	 * device wrote have been taken.
+	 * The receives of both ends complete now: takes their completions. All completions that the
+	 * device wrote were taken before.
 	 */
 	for (i = 0; i < 2; i++)
 		side_take_until(l->end[i].side, &l->end[i].came, &l->end[i].posted);
@@ -206,7 +209,10 @@ link_change(struct link *l)
 {
 	unsigned int i;
 
-	/* If descriptors name a number that is not in use, the new connection must not get it. */
+	/*
+	 * A descriptor in flight may name a peer number that is not in use. A new connection must
+	 * not get this number.
+	 */
 	if (side_names_no_end(l->end[0].side) || side_names_no_end(l->end[1].side))
 		return;
 	for (i = 0; i < 2; i++) {

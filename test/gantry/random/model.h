@@ -6,8 +6,8 @@
  *   model_remote_ok()  whether the peer will allow it
  *   model_ranges()     which memory it reads and writes                      model_pieces.c
  *   model_read()       the bytes that it moves ...                           model_bytes.c
- *   model_write()      ... and what the memory is afterwards
- *   model_judge()      checks that the memory is so
+ *   model_write()      ... and the memory after the descriptor
+ *   model_judge()      compares the memory with the model
  *
  * A descriptor that failed may have written some of its bytes. So a byte of the model is a set of
  * values. A later descriptor that reads this byte copies the set. model_judge() compares the memory
@@ -29,7 +29,7 @@
 #define MODEL_EAL_PAGES 3
 #define MODEL_BLOCKS    4
 #define MODEL_KEYS      16
-/* The largest number of pieces of a layout that a descriptor names. Lists have fewer pieces. */
+/* most pieces of a layout that a descriptor names; lists have fewer pieces */
 #define MODEL_PIECES 512
 /* Length of the longest descriptor that is drawn. */
 #define MODEL_LEN_MAX 2621440
@@ -74,10 +74,10 @@ struct model_peer {
 };
 
 /*
- * One queue and its arena, the only memory that its descriptors write. Device memory has its
- * offsets in the arena, after those of host memory, and descriptors are drawn with addresses in the
- * arena. When a descriptor is submitted, its addresses in device memory are replaced by the true
- * addresses, which may differ from run to run.
+ * One queue and its arena, the only memory that its descriptors write. In the arena, the offsets of
+ * device memory follow those of host memory. Descriptors are drawn with addresses in the arena,
+ * which are equal in all runs. Device memory may have another address in each run: when a
+ * descriptor is submitted, it gets the true addresses of device memory.
  */
 struct model {
 	uint8_t *mem;
@@ -99,7 +99,7 @@ struct model {
 /* What the rules of gantry_desc.h say about a descriptor. */
 struct model_verdict {
 	uint32_t broken; /* statuses of the rules that the descriptor breaks */
-	/* statuses of rules that the descriptor may break: the headers do not say */
+	/* statuses that the headers neither demand nor exclude for this descriptor */
 	uint32_t maybe;
 	/* The memory that the descriptor names is known, even if other fields are wrong. */
 	bool named;
@@ -148,8 +148,8 @@ struct model_range model_span(const struct model *m, const struct gantry_desc *d
 /* Sets all bytes of the model that exist to the present values of memory. */
 void model_adopt(struct model *m);
 /*
- * Call it when device memory was allocated. It is mapped at this address, and all its bytes are
- * zero.
+ * Call this when device memory was allocated. at: the address of the device memory, whose bytes are
+ * all zero.
  */
 void model_new_device(struct model *m, const uint8_t *at);
 /* The present value of a byte of the arena. */
@@ -157,8 +157,9 @@ uint8_t model_now(const struct model *m, uint64_t at);
 /* Stores the bytes that a correct descriptor moves. `bytes` has room for len bytes. */
 void model_read(const struct model *m, const struct gantry_desc *d, struct model_byte *bytes);
 /*
- * Call it when a descriptor was executed (sure), or perhaps executed or executed in part (!sure).
- * result is the result of an atomic that was executed. Returns false if this result is impossible.
+ * Call this when a descriptor has ended. sure: it was executed; otherwise it may have been
+ * executed, completely or in part. result: the result of an executed atomic. Returns false if this
+ * result is impossible.
  */
 bool model_write(struct model *m, const struct gantry_desc *d, bool sure, uint64_t result);
 /*

@@ -12,18 +12,18 @@
  *   recv.c                 receives of connections, and their messages
  *   dc.c                   DC peers and targets, whose messages come in any order
  *        |
- *   side.c                 one queue: descriptors go in, completions are judged, the model follows
+ *   side.c                 one queue: submits descriptors, judges completions, updates the model
  *        |
  *   draw.c                 draws descriptors
- *   model_*.c              what the headers say
+ *   model_*.c              the model: the rules of the headers
  *
- *   replay.c               time and events, where one thread does everything
+ *   replay.c               time and events, if one thread does everything
  *
  * A round ends when all descriptors and receives have completed. Then memory and counters are
  * compared with the model.
  *
- * The model follows in the order of submission. The engine may run descriptors in any order, so a
- * descriptor is fenced if it conflicts with a descriptor in flight.
+ * The model executes descriptors in the order of submission. The engine may execute them in any
+ * order. So a descriptor that conflicts with a descriptor in flight is fenced.
  */
 #ifndef RANDOM_H
 #define RANDOM_H
@@ -83,7 +83,7 @@ struct receive {
 	uint64_t cookie;
 	uint32_t refusals;
 	uint8_t *at;
-	bool out; /* for a receive of a target: it has not completed */
+	bool out; /* for a receive of a target: true until it completes */
 };
 
 struct target;
@@ -98,7 +98,7 @@ struct end {
 	bool open, connected;
 	bool failed; /* a descriptor to this end's peer failed in hardware */
 	/*
-	 * Numbers of receives: posted to the engine, completed, and compared with their messages.
+	 * Counts of receives: posted to the engine, completed, and compared with their messages.
 	 */
 	uint64_t posted, came, matched;
 	struct receive recv[RECV_SLOTS];
@@ -133,14 +133,14 @@ struct side {
 	bool going[MODEL_REGIONS]; /* true while the region is being unregistered */
 	struct end *end[SIDE_ENDS];
 	unsigned int n_ends;
-	/* Numbers of descriptors: drawn, submitted, completed, and processed by the model. */
+	/* Counts of descriptors: drawn, submitted, completed, and processed by the model. */
 	uint64_t made, put, got, settled;
 	struct record record[HISTORY];
 	uint64_t by_status[GANTRY_STATUS_MAX], bytes;
 	uint64_t recv_posted, recv_done, recv_refused;
 	/*
-	 * The number of descriptors that were submitted when a DC descriptor failed: descriptors
-	 * with higher numbers may be flushed.
+	 * The count `put` when a DC descriptor failed last. Descriptors that were submitted before
+	 * may be flushed.
 	 */
 	uint64_t dc_failed;
 	uint64_t digest;
@@ -224,7 +224,7 @@ void side_put(struct side *s);
 /* Takes at most n completions and checks them. */
 void side_take(struct side *s, unsigned int n);
 /*
- * Call it when memory or a layout that descriptors name has changed: for descriptors in flight,
+ * Call this when memory or a layout that descriptors name has changed. For descriptors in flight,
  * both the old and the new state are allowed.
  */
 void side_changed(struct side *s);

@@ -144,8 +144,8 @@ end_sent(struct end *e, const struct record *r, bool ran, bool sure)
 }
 
 /*
- * Returns the end to which this receive was posted. Since then, the end's peer number may have been
- * given to another end.
+ * Returns the end to which this receive was posted. The peer number does not tell it, because
+ * another end may have got this number since.
  */
 static struct end *
 end_of(struct side *s, const struct gantry_recv_comp *c)

@@ -19,9 +19,10 @@
 #include "random.h"
 
 /*
- * A deadline passes after five checks, each after 64 polls that find nothing; an unordered queue
- * counts the polls of all its connections. An adapter whose clock advances by this time in each
- * call of replay_turn() completes its WQEs sooner.
+ * The time by which the adapter's clock advances in each call of replay_turn(). With this time the
+ * adapter completes its WQEs before a deadline passes. A deadline passes after five checks, and
+ * there is a check after 64 polls that find nothing. An unordered queue counts the polls of all its
+ * connections.
  */
 #define TURN_NS 500000
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One queue: descriptors go in, completions are judged, and the model follows. */
+/* One queue: submits descriptors, judges completions, and updates the model. */
 #include <stdarg.h>
 #include <stdlib.h>
 
@@ -190,8 +190,8 @@ is_device(const struct model *m, uint64_t addr)
 }
 
 /*
- * True if a part of a layout lies outside device memory, where the true addresses may belong to
- * other memory.
+ * True if the layout begins in device memory, and a part of it lies outside. The true addresses
+ * outside may belong to other memory.
  */
 static bool
 juts_out(const struct model *m, const struct gantry_desc *d)
@@ -229,8 +229,8 @@ is_beyond_the_model(struct side *s, const struct record *r)
 }
 
 /*
- * Notes the memory that a new descriptor uses, even if it breaks a rule: memory that is not
- * registered now may be registered while the descriptor is in flight.
+ * Stores which memory a new descriptor uses, also for a descriptor that breaks a rule: its memory
+ * may be registered while it is in flight.
  */
 static void
 note(struct side *s, struct record *r)
@@ -383,7 +383,7 @@ allowed(const struct side *s, const struct record *r)
 
 	if (r->cancelled)
 		return MODEL_BIT(GANTRY_CANCELLED);
-	/* The connection may be down, which the model does not know yet. */
+	/* The connection may be down, and the model may not know this yet. */
 	if (r->end != NULL &&
 		(r->end->link->hurt || (run.hazards.peer != 0 && r->end->target == NULL)))
 		a |= MODEL_BIT(GANTRY_BAD_PEER);
@@ -407,8 +407,8 @@ allowed(const struct side *s, const struct record *r)
 		if (run.hazards.stops && r->desc.op == GANTRY_OP_RAW)
 			a |= MODEL_BIT(GANTRY_FLUSHED) | MODEL_BIT(GANTRY_QP_EVENT);
 		/*
-		 * An earlier descriptor may have configured the layout's key. If that descriptor is
-		 * flushed and not executed again, this descriptor is not either.
+		 * An earlier descriptor may have configured the layout's key. If the earlier
+		 * descriptor is flushed and not executed again, neither is this descriptor.
 		 */
 		if (run.hazards.stops && r->desc.layout != 0)
 			a |= MODEL_BIT(GANTRY_FLUSHED);

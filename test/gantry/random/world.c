@@ -27,9 +27,9 @@ static const struct model_layout shapes[MODEL_LAYOUTS] = {
 /* ------------------------------------------------------------------ memory */
 
 /*
- * Maps memory between gaps, at the same address in every run: so addresses that the test changed
- * hit the same memory in every run. The addresses are allowed by the sanitizers and lie below those
- * at which programs are loaded.
+ * Maps memory between two gaps, at the same address in every run. So an address that the test has
+ * changed hits the same memory in every run. The sanitizers allow these addresses, and programs are
+ * loaded at higher addresses.
  */
 static void *
 map(unsigned int i, uint64_t len)
@@ -61,8 +61,8 @@ come(struct side *s, unsigned int i, unsigned int flags)
 }
 
 /*
- * Removes a region. From the first call on, descriptors do not find the region. When `going` is
- * false, nothing can use the region any more.
+ * Removes a region, if needed in several calls. After the first call, new descriptors do not find
+ * the region. When `going` is false, no descriptor can use the region any more.
  */
 static void
 go(struct side *s, unsigned int i)
@@ -197,8 +197,9 @@ layouts_in_flight(void)
 }
 
 /*
- * A new layout may get the id of a destroyed layout: if descriptors in flight named that id, their
- * layout would be unclear.
+ * While a descriptor in flight names a layout, no layout is created. The new layout may get the id
+ * of a destroyed layout that the descriptor names, and then the test would not know which layout
+ * the descriptor uses.
  */
 static void
 layout_change(unsigned int i)
@@ -217,7 +218,8 @@ layout_change(unsigned int i)
 /* ------------------------------------------------------------------ carriers */
 
 /*
- * Sets other rules about the carriers of copies. The rules name any carriers that the engine has.
+ * Sets new random rules about the carriers of copies. The rules name only carriers that the engine
+ * has.
  */
 static void
 policy_change(struct side *s)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Draws descriptors for a queue of one of two processes. Nearly all of them are correct. */
+/* Draws descriptors for a queue of one of two processes. Nearly all descriptors are correct. */
 #include "two.h"
 
 static uint64_t

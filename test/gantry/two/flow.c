@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One queue: descriptors go in, completions are judged, and the model follows. */
+/* One queue: submits descriptors, judges completions, and updates the model. */
 #include <stdarg.h>
 #include <time.h>
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages of a queue, and receives for the messages of the other party. The sender stores what it
- * sends in shared memory, before it sends the message. The receiver compares each message when it
- * arrives. So also the messages of a party that has died are compared.
+ * Messages of a queue, and receives for the messages of the other party. Before the sender sends a
+ * message, it stores a description of the message in shared memory. When a message arrives, the
+ * receiver compares it with this description. So the receiver can also check messages of a party
+ * that has died.
  */
 #include "two.h"
 

@@ -8,13 +8,13 @@
  *        |              of the other party
  *   messages.c          messages of a party, and receives for the messages of the other party
  *        |
- *   flow.c              one queue: descriptors go in, completions are judged, the model follows
+ *   flow.c              one queue: submits descriptors, judges completions, updates the model
  *        |
  *   deal.c              draws descriptors
- *   ../random/model_*.c what the headers say
+ *   ../random/model_*.c the model: the rules of the headers
  *
  * The driver and the parties share memory, for the test's own use:
- * - the board, where the driver gives orders and the parties exchange addresses and keys,
+ * - the board, for the commands of the driver, and for addresses and keys of the parties,
  * - an arena for each queue.
  *
  * The arena of a queue has three parts: HOME, which the queue's own engine has registered; FAR,
@@ -50,7 +50,7 @@
  */
 #define RETRY_TIMEOUT 10
 #define RETRIES       2
-/* The time after which an absent peer is unreachable: each attempt lasts as long. */
+/* The time after which an absent peer is unreachable: all attempts, each with the same time. */
 #define RETRIES_NS ((UINT64_C(4096) << RETRY_TIMEOUT) * (RETRIES + 1))
 
 /* Parts of an arena: indices of the model's regions. */
@@ -99,8 +99,8 @@ struct board {
 	atomic_uint round;
 	atomic_bool ends;
 	/*
-	 * 0: both parties live. 1: one party is being killed. 2: it does not exist any more. 3: the
-	 * other party has closed its connections.
+	 * 0: both parties live. 1: one party is being killed. 2: the killed party does not exist
+	 * any more. 3: the other party has closed its connections.
 	 */
 	atomic_uint dead;
 	atomic_ullong killed_ns; /* time just before the party was killed */
@@ -121,7 +121,7 @@ struct record {
 	struct gantry_sge sge[16]; /* lists: 8 sources, 8 destinations */
 	struct model_range read, wrote;
 	int link;          /* the descriptor's link, or -1 */
-	struct sent *sent; /* the message; NULL if it is none */
+	struct sent *sent; /* the message; NULL if the descriptor sends no message */
 	bool refused_there, after_death, done;
 	uint64_t put_ns; /* the time when it was submitted */
 	uint8_t status;

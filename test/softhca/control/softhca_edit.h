@@ -70,9 +70,9 @@ static struct {
 	uint64_t write_cmd;
 	unsigned int done;
 	/*
-	 * These two fields are used even if no edit is set. spy: the id of an attribute that the
-	 * test wants to see, for example a handle that libibverbs does not show its user. spied:
-	 * the value of this attribute in the last call.
+	 * These two fields are used even if no edit is set. spy: the id of an attribute. spied: the
+	 * value of this attribute in the last call, for example a handle that libibverbs does not
+	 * show.
 	 */
 	uint16_t spy;
 	uint64_t spied;
@@ -94,8 +94,8 @@ edit_pass(int fd, unsigned long request, void *arg)
 }
 
 /*
- * Passes a copy of a call on, and copies the answer back: handles, file descriptors and written
- * bytes.
+ * Sends a copy of a call to the adapter, and copies the answer back: handles, file descriptors and
+ * written bytes.
  */
 static int
 edit_pass_copy(int fd, struct ib_uverbs_ioctl_hdr *hdr, struct edit_call *c)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Helpers for tests of refused calls: a node, and memory that a refused call may not write. Each
- * call is libmlx5's own call with one field changed to a value that libibverbs and libmlx5 never
- * send. The call must be refused with the kernel's errno, and must create no object: all objects
- * that the call named can be destroyed at the end.
+ * call is a call of libmlx5 in which one field was changed to a value that libibverbs and libmlx5
+ * never send. The adapter must refuse the call with the kernel's errno, and must create no object.
+ * So at the end the test can destroy all objects that the call has named.
  */
 #ifndef SOFTHCA_REFUSALS_H
 #define SOFTHCA_REFUSALS_H

@@ -21,7 +21,7 @@
 
 static struct softhca_dev rig_devs[2];
 
-/* The linker uses this function in place of the adapter's own function. */
+/* Replaces the adapter's own function. */
 void
 softhca_log(const char *fmt, ...)
 {
@@ -102,7 +102,7 @@ end_create_cq(struct rig_end *e, const struct rig_opts *o)
 	e->cqe_len = o->cqe_len != 0 ? o->cqe_len : 64;
 	e->cq_buf = rig_alloc((size_t)e->n_cqe * e->cqe_len);
 	/*
-	 * As libmlx5 does: until the device writes a CQE, the entry has an opcode that no CQE has.
+	 * An entry that the device has not written yet has an invalid opcode, as libmlx5 sets it.
 	 */
 	for (uint32_t i = 0; i < e->n_cqe; i++)
 		e->cq_buf[i * e->cqe_len + e->cqe_len - 1] = MLX5_CQE_INVALID << 4;

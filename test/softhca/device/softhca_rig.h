@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Two QPs of the emulated adapter with hand-made queues, records and doorbell pages: the data half
- * alone, without the ioctl front, libibverbs or libmlx5. What a program would write is written with
- * the structures of mlx5dv.h, which the device does not use.
+ * Two QPs of the emulated adapter, with queues, doorbell records and UAR pages that the test itself
+ * writes. The rig has only the adapter's data half: no ioctl(2), libibverbs or libmlx5. The test
+ * writes WQEs with the structures of mlx5dv.h, which the adapter does not use.
  */
 #ifndef SOFTHCA_RIG_H
 #define SOFTHCA_RIG_H

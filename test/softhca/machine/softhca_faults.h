@@ -84,8 +84,8 @@ faults_main(const struct check_case *cases, size_t n, int argc, char **argv)
 	int rc;
 
 	/*
-	 * The library reads the variable when it is loaded, so the program sets the variable and
-	 * executes itself again.
+	 * The library reads the variable SOFTHCA_FAULTS when it is loaded. So the program sets the
+	 * variable and executes itself again.
 	 */
 	if (getenv("SOFTHCA_FAULTS") == NULL) {
 		int fd = mkstemp(path);
@@ -101,8 +101,8 @@ faults_main(const struct check_case *cases, size_t n, int argc, char **argv)
 	snprintf(path, sizeof(path), FAULTS_FOLDER "%s", getenv("SOFTHCA_FAULTS"));
 	fault_file = path;
 	/*
-	 * A case may execute the program once more, in this working directory: so the path is
-	 * absolute now.
+	 * A case may execute the program once more, in another working directory. So the path is
+	 * made absolute here.
 	 */
 	setenv("SOFTHCA_FAULTS", path, 1);
 	rc = check_main(cases, n, argc, argv);

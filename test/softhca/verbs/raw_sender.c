@@ -51,9 +51,9 @@ make_raw_qp(struct ibv_context *ctx, struct ibv_pd *pd, struct ibv_cq *cq)
 }
 
 /*
- * Moves the data segments of a WQE. If a TSO header crosses the end of the ring, libmlx5 44 leaves
- * 32 bytes, which DS does not count, between the header and the data segments. The adapter does not
- * run until it is pumped, so the segments are moved to their right place here.
+ * Corrects the place of the data segments in a WQE. If a TSO header crosses the end of the ring,
+ * libmlx5 44 leaves 32 bytes between the header and the data segments, and DS does not count these
+ * bytes. The adapter does not run until it is pumped, so the WQE can still be corrected here.
  */
 static void
 mend_wrapped_header(const struct mlx5dv_qp *dv, uint32_t posted, const struct ibv_send_wr *wr)
