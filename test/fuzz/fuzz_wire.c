@@ -32,6 +32,7 @@
 #define WORLD_STEPS 300 /* number of steps until all objects are created again */
 #define MAX_TURNS   20000
 /* An adapter executes at most 64 records of other processes, and some more to end a connection. */
+#define IDLE_TURNS    320 /* the adapter looks for records only in some turns: lane.c */
 #define MAX_TURN_WORK 300
 #define MAX_LINKS     24
 /* number of connections that the program opens at once: more than an adapter accepts */
@@ -85,9 +86,9 @@ wire(void)
 static void
 run_adapter(void)
 {
-	for (unsigned int turns = 0; turns < 40 || softhca_pump() != 0; turns++) {
+	for (unsigned int turns = 0; turns < IDLE_TURNS || softhca_pump() != 0; turns++) {
 		/* A lane that found no record for long looks at the sockets only in some turns. */
-		if (turns < 40)
+		if (turns < IDLE_TURNS)
 			(void)softhca_pump();
 		if (turns > MAX_TURNS)
 			FUZZ_DIE("the adapter does not come to rest");

@@ -30,8 +30,8 @@ struct lane_slot {
 	unsigned int busy_turns, cursor; /* lane.c */
 	/* lane.c: number of turns until the lane looks for records of other processes */
 	unsigned int wire_turns;
-	uint64_t looked_at;              /* lane.c: device time */
-	bool short_slices;               /* idle.c: the thread's time slices are short */
+	uint64_t looked_at;    /* lane.c: device time */
+	bool short_slices;     /* idle.c: the thread's time slices are short */
 	uint64_t left_cpu;     /* idle.c: device time at which the thread yielded its CPU */
 	struct graves *graves; /* keys that wait until no turn can see them: key/retire.c */
 } __attribute__((aligned(CACHE_LINE)));

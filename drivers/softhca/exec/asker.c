@@ -6,15 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ask.h"
+#include "asker_send.h"
+#include "counters.h"
 #include "elsewhere.h"
 #include "log.h"
 #include "move.h"
+#include "request.h"
 #include "uar.h"
-#include "ask.h"
-#include "counters.h"
 #include "wire_adapter.h"
 
-#define RECORDS_A_VISIT 16
 /* device time in ns */
 #define LOSSLESS_FOR UINT64_C(100000000)  /* UC and UD wait for a full connection */
 #define SILENT_AFTER UINT64_C(3000000000) /* a line says that the peer does not answer */
@@ -47,112 +48,13 @@ no_peer(struct run *run, struct ask *ask, struct answer *answer)
 	return MESSAGE_NO_PEER;
 }
 
-/* Sets the fields about the path between the ports. */
-static void
-fill_path(struct record_request *r, const struct softhca_qp *qp, const struct message *m)
-{
-	const struct message_path *path = &m->path;
-
-	if (qp->dev->cfg->link_layer == SOFTHCA_LINK_ETHERNET)
-		r->flags |= RECORD_ETHERNET;
-	if (m->type != SOFTHCA_QP_UD && m->type != SOFTHCA_QP_DCI) {
-		/* Within a process, RC and UC need no address, also with wire = loop. */
-		if (qp->attr.loopback || wire_is_own(m->dest_qpn))
-			r->flags |= RECORD_LOOPBACK;
-		memcpy(r->dgid, qp->attr.dgid, sizeof(r->dgid));
-		r->dlid = qp->attr.dlid;
-		return;
-	}
-	memcpy(r->dgid, path->dgid, sizeof(r->dgid));
-	memcpy(r->dmac, path->dmac, sizeof(r->dmac));
-	if (path->has_grh) {
-		r->flags |= RECORD_HAS_GRH | (path->is_v2 ? RECORD_IS_V2 : 0);
-		memcpy(r->sgid, path->sgid, sizeof(r->sgid));
-	}
-	r->dlid = path->dlid;
-	r->slid = path->slid;
-	r->sl = path->sl;
-	r->tclass = path->tclass;
-	r->hop_limit = path->hop_limit;
-	r->flow = path->flow;
-}
-
-static void
-fill(struct record_request *r, const struct run *run, const struct message *m)
-{
-	memset(r, 0, sizeof(*r));
-	r->dest_qpn = m->dest_qpn;
-	r->type = (uint16_t)m->type;
-	r->opcode = m->op->number;
-	r->imm = m->imm;
-	r->flags = (m->solicited ? RECORD_SOLICITED : 0) | (m->delayed ? RECORD_DELAYED : 0) |
-		   (m->again ? RECORD_AGAIN : 0);
-	if (m->type == SOFTHCA_QP_XRC_SEND)
-		r->srqn = m->srqn;
-	if (m->type == SOFTHCA_QP_UD)
-		r->qkey = m->qkey;
-	if (m->type == SOFTHCA_QP_DCI)
-		r->dc_key = m->dc_key;
-	if (m->op->remote_access != 0) {
-		r->va = m->va;
-		r->rkey = m->rkey;
-	}
-	if (m->op->kind == MESSAGE_ATOMIC) {
-		r->swap_add = m->swap_add;
-		r->compare = m->compare;
-	}
-	fill_path(r, run->qp, m);
-}
-
-/* True if a key of this adapter converts the data. Then the data must be moved as a whole. */
-static bool
-is_converted(const struct run *run, const struct message *m)
-{
-	return m->payload != NULL && m->payload->len != 0 &&
-	       (run->use.converts || (m->payload->rare & ACC_CIPHERED) != 0);
-}
-
-static unsigned int
-too_long(const struct run *run, uint64_t len, struct answer *answer)
-{
-	static atomic_bool said;
-
-	if (!atomic_exchange(&said, true))
-		softhca_log("wire: a message of %llu bytes to another process passes through a key "
-			    "with a signature or encryption: the setting wire_message allows %llu "
-			    "bytes",
-			(unsigned long long)len,
-			(unsigned long long)run->lanes->dev->cfg->wire_message);
-	answer->vendor = VEN_LENGTH;
-	return SYN_LOC_LEN;
-}
-
-/* Converts outgoing data. Returns SYN_OK or a syndrome. */
-static unsigned int
-convert(struct run *run, const struct message *m, struct ask *ask, struct answer *answer)
-{
-	struct sg whole;
-
-	ask->whole = malloc(m->payload->len);
-	run->use.vendor = VEN_KEY_PIECES;
-	if (ask->whole != NULL) {
-		sg_set(&whole, ask->whole, m->payload->len);
-		if (key_use_move(&run->use, &whole, m->payload) == SG_MOVED)
-			return SYN_OK;
-	}
-	free(ask->whole);
-	ask->whole = NULL;
-	answer->vendor = run->use.vendor;
-	return SYN_LOC_PROT;
-}
-
 static unsigned int
 begin(struct run *run, const struct message *m, struct ask *ask, struct answer *answer)
 {
 	struct softhca_qp *qp = run->qp;
 	const uint64_t total = m->payload != NULL ? m->payload->len : 0;
 	const bool is_read = m->op->kind == MESSAGE_READ;
-	unsigned int result = SYN_OK;
+	unsigned int result;
 	struct link *link;
 	uint32_t life;
 
@@ -174,133 +76,16 @@ begin(struct run *run, const struct message *m, struct ask *ask, struct answer *
 			elsewhere_note_message(m->dest_qpn);
 		return no_peer(run, ask, answer);
 	}
-	if (is_converted(run, m)) {
-		if (total > qp->dev->cfg->wire_message)
-			return too_long(run, total, answer);
-		if (!is_read)
-			result = convert(run, m, ask, answer);
-	}
+	result = asker_convert(run, m, ask, answer);
 	if (result != SYN_OK)
 		return result;
-	fill(&ask->request, run, m);
+	request_fill(&ask->request, run, m);
 	ask->wait_before = qp->wait;
 	ask_begin(ask, link, life, total, is_read ? 0 : total);
 	return SYN_OK;
 }
 
 /* ---- send */
-
-/* Copies `len` bytes of the data. Returns NULL if memory is missing. */
-static uint8_t *
-copy_part(struct run *run, const struct sg *data, uint64_t off, uint64_t len)
-{
-	uint8_t *copy = malloc(len);
-	struct sg to;
-
-	if (copy == NULL)
-		return NULL;
-	sg_set(&to, copy, len);
-	if (move_part(&run->use, &to, 0, data, off, len) == SG_MOVED)
-		return copy;
-	free(copy);
-	return NULL;
-}
-
-/*
- * Lists the pieces of `len` bytes of the data. Returns their number, or 0 if sendmsg(2) cannot read
- * these pieces, or if there are more than SG_MAX.
- */
-static unsigned int
-list_pieces(struct iovec *iov, const struct sg *data, uint64_t off, uint64_t len)
-{
-	struct sg_place at = sg_find(data, off);
-	struct sg part;
-
-	if (sg_take(data, &at, len, &part) != len || part.rare != 0)
-		return 0;
-	for (unsigned int i = 0; i < part.n; i++) {
-		if (part.v[i].p == SINK)
-			return 0;
-		iov[i] = (struct iovec){part.v[i].p, part.v[i].len};
-	}
-	return part.n;
-}
-
-/* The number of data bytes of the next record. Records of a message have about equal lengths. */
-static uint64_t
-next_len(const struct ask *ask)
-{
-	const uint64_t left = ask->to_send - ask->sent;
-	const uint64_t records = (left + RECORD_DATA - 1) / RECORD_DATA;
-
-	return records <= 1 ? left : (left + records - 1) / records;
-}
-
-/* Sends the record whose head is iov[0], with the next `len` bytes of the data. */
-static int
-send_part(struct run *run, struct ask *ask, struct iovec *iov, const struct sg *data, uint64_t len)
-{
-	const bool more = ask->sent + len < ask->to_send;
-	const unsigned int n = len != 0 ? list_pieces(&iov[1], data, ask->sent, len) : 0;
-	uint8_t *copy;
-	int err = -EFAULT;
-
-	if (n != 0 || len == 0)
-		err = link_send(ask->link, ask->life, ask_name(ask), iov, 1 + n, more);
-	if (err != -EFAULT)
-		return err;
-	/* Many pieces, memory on demand, or pages that the program has unmapped. */
-	copy = copy_part(run, data, ask->sent, len);
-	if (copy == NULL)
-		return -EFAULT;
-	iov[1] = (struct iovec){copy, len};
-	err = link_send(ask->link, ask->life, ask_name(ask), iov, 2, more);
-	free(copy);
-	return err;
-}
-
-static int
-send_record(struct run *run, struct ask *ask, const struct sg *data)
-{
-	const uint64_t len = next_len(ask);
-	struct record head = ask->request.head;
-	struct iovec iov[1 + SG_MAX];
-	int err;
-
-	head.kind = RECORD_MORE;
-	head.off = ask->sent;
-	iov[0] = ask->sent == 0 ? (struct iovec){&ask->request, sizeof(ask->request)}
-				: (struct iovec){&head, sizeof(head)};
-	err = send_part(run, ask, iov, data, len);
-	if (err == 0) {
-		ask->sent += len;
-		ask->is_sent = ask->sent == ask->to_send;
-		ask->since = 0;
-		run->work++;
-		/* The next turns look for the answer. */
-		turn_slot()->wire_turns = 0;
-	}
-	return err;
-}
-
-/* Sends records until all are sent. Returns 0, or the error of the record that was not sent. */
-static int
-send_records(struct run *run, struct ask *ask, const struct sg *payload)
-{
-	const struct sg *data = payload;
-	struct sg whole;
-	int err = 0;
-
-	if (ask->whole != NULL && ask->to_send != 0) {
-		sg_set(&whole, ask->whole, ask->to_send);
-		data = &whole;
-	}
-	if (ask->to_send > RUN_LONG_COPY)
-		run_drop_cq(run);
-	for (unsigned int n = 0; err == 0 && !ask->is_sent; n++)
-		err = n < RECORDS_A_VISIT ? send_record(run, ask, data) : -EAGAIN;
-	return err;
-}
 
 static unsigned int
 finish(struct run *run, struct ask *ask, unsigned int result)
@@ -328,7 +113,7 @@ wait_for_carrier(struct run *run, struct ask *ask)
 static unsigned int
 send_message(struct run *run, const struct message *m, struct ask *ask, struct answer *answer)
 {
-	switch (send_records(run, ask, m->payload)) {
+	switch (asker_send_records(run, ask, m->payload)) {
 	case 0:
 		ask->since = 0;
 		return qp_is_unreliable(run->qp) ? finish(run, ask, SYN_OK) : MESSAGE_UNDER_WAY;
@@ -355,7 +140,7 @@ place(struct run *run, const struct message *m, struct ask *ask)
 	if (len == 0)
 		return SYN_OK;
 	run->use.vendor = VEN_KEY_PIECES;
-	if (is_converted(run, m)) {
+	if (asker_is_converted(run, m)) {
 		if (ask->whole == NULL)
 			ask->whole = malloc(m->payload->len);
 		if (ask->whole == NULL)
@@ -547,7 +332,7 @@ asker_goes_on(struct run *run)
 	/* The keys of converted data were checked when the data were converted. */
 	if (ask->whole == NULL)
 		return true;
-	if (send_records(run, ask, NULL) == -EAGAIN && !qp_is_unreliable(qp)) {
+	if (asker_send_records(run, ask, NULL) == -EAGAIN && !qp_is_unreliable(qp)) {
 		note_silence(run, ask);
 		return false;
 	}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Messages whose data need several records. server.h tells how their data move. The message is in
+ * the struct served: `part`, `request`, `moved`.
+ */
+#ifndef SOFTHCA_SERVER_LONG_H
+#define SOFTHCA_SERVER_LONG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct record_request;
+struct served;
+struct softhca_lanes;
+
+/*
+ * Handles the request, which has the first len bytes of the data. Returns false if the caller must
+ * try again later.
+ */
+bool long_first(struct softhca_lanes *lanes, struct served *s, const struct record_request *r,
+	uint64_t len);
+/* Handles the next len bytes of the data. */
+void long_data(struct softhca_lanes *lanes, struct served *s, const uint8_t *data, uint64_t len);
+/* Puts the next data of a read (s->part is PART_READ) into s->out. */
+void long_read(struct softhca_lanes *lanes, struct served *s);
+
+#endif
