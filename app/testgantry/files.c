@@ -210,7 +210,7 @@ add_entry(struct file_set *set, const FTSENT *e, size_t top_len, const char *bel
 	case FTS_NS:
 		note_unreadable(set, e->fts_path, e->fts_errno);
 		return 0;
-	default: /* a folder: fts(3) returns a folder both before and after the entries in it */
+	default: /* a folder, which fts(3) returns before and after its entries */
 		return 0;
 	}
 }
@@ -390,7 +390,8 @@ check_target(const struct file *f, struct file **sorted, size_t n)
 }
 
 /*
- * Checks that no two outputs have one path, and, if asked for, each output with check_target().
+ * Checks that no two outputs have the same path. targets: also calls check_target() for each
+ * output.
  */
 static int
 check_names(const struct file_set *set, bool targets)
@@ -532,7 +533,9 @@ files_check(const struct file_set *set)
 	return check_names(set, true);
 }
 
-/* Without an output folder, the path of an output begins with a slash. */
+/*
+ * There is no output folder here, so f->output begins with a slash, which is no part of the name.
+ */
 const char *
 files_name(const struct file *f)
 {

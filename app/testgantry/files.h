@@ -18,7 +18,7 @@ struct file {
 	char *temp;   /**< path of the output while it is being written, otherwise NULL */
 	dev_t dev;    /**< device number (st_dev) of the input; dev and ino identify the file */
 	ino_t ino;
-	/** bytes of the input; found when planning, and again when the input is opened */
+	/** bytes of the input; set when planning, and again when the input is opened */
 	uint64_t size;
 	uint64_t read;      /**< bytes of the input that are in chunks or in holes */
 	uint64_t data_end;  /**< end of the data that is being read; a hole begins at this offset */
@@ -27,7 +27,7 @@ struct file {
 	uint64_t verified;  /**< bytes compared and equal */
 	int in_fd;          /**< file descriptor of the input; -1: not open */
 	int out_fd;
-	mode_t permissions; /**< permission bits of the input; found as the size is */
+	mode_t permissions; /**< permission bits of the input; set when `size` is set */
 	bool skipped;       /**< the input could not be opened, so the file is skipped */
 };
 
@@ -58,8 +58,8 @@ int files_plan(struct file_set *set, char *const *inputs, int n_inputs, const ch
 	bool parents, bool skip_unreadable);
 
 /**
- * Adds a file that another process has, with the name `name` below the output folder. A name that
- * leads out of the folder is refused. Returns 0, or -1 with the error printed.
+ * Adds a file of another process. Its output has the path `name` below the output folder; a name
+ * that leads out of this folder is refused. Returns 0, or -1 with the error printed.
  */
 int files_add(struct file_set *set, const char *out, const char *name, uint64_t size,
 	mode_t permissions);

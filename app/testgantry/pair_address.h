@@ -24,7 +24,8 @@ struct address {
 
 /**
  * Parses "unix:PATH", a text with a slash (a path), or "HOST:PORT". An IPv6 address is written in
- * brackets. An empty HOST means all addresses to listen at, and this machine to connect to.
+ * brackets. An empty HOST means all addresses of this machine for listening, and this machine for
+ * connecting.
  * option: the name of the option, for messages. @return 0 or -1.
  */
 int address_parse(const char *option, const char *text, struct address *a);
@@ -36,9 +37,9 @@ int address_parse(const char *option, const char *text, struct address *a);
 int address_bind(struct address *a);
 
 /**
- * Waits for the first connection whose other end sends a byte. A connection that ends before, or
- * sends nothing for give_up_s seconds, is closed: perhaps a program has only tried whether a
- * process listens, as address_bind() does. @return the socket, or -1.
+ * Waits for the first connection whose other end sends a byte. A connection that ends without a
+ * byte, or sends no byte for give_up_s seconds, is closed: a program may connect only to find out
+ * whether a process listens, as address_bind() does. @return the socket, or -1.
  */
 int address_accept(int listener, const struct address *a, uint32_t give_up_s);
 

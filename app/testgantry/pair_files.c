@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Sets up the lanes, and runs them until every file is verified in both processes.
+ * Creates the lanes, and moves files until both processes know that every file is verified.
  */
 #include "pair_files.h"
 
@@ -20,7 +20,7 @@
 #include "pair_turn.h"
 #include "quote.h"
 
-#define NAP_MIN_US 20 /* shortest pause of a thread that finds nothing to do */
+#define NAP_MIN_US 20 /* shortest pause of a thread without work */
 #define NAP_MAX_US 500
 #define IDLE_TURNS 64 /* turns without work before an lcore pauses */
 
@@ -32,7 +32,7 @@ struct pair_flow {
 	struct file_lane *lanes;
 	size_t n_lanes;
 	bool started; /* the workers run, or the lcores make turns */
-	bool done;    /* the other process has said so, or has been told so */
+	bool done;    /* TALK_DONE was sent or received */
 	uint64_t begin_ns;
 	/* the bytes and files at the last progress; time at which to say that nothing moves */
 	uint64_t last_done, stall_ns;
@@ -154,7 +154,7 @@ start_lanes(struct pair_flow *f)
 	return 0;
 }
 
-/* Both processes wait here until both are ready. */
+/* Waits until both processes are ready. */
 static int
 meet(struct pair_flow *f)
 {
@@ -165,7 +165,10 @@ meet(struct pair_flow *f)
 	return talk_wait(f->talk, TALK_READY, 0, &frame);
 }
 
-/* The names go first, so that the other process knows each file before its chunks come. */
+/*
+ * Sends or receives the names of all files. So the receiving process knows each file before its
+ * chunks come.
+ */
 static int
 open_files(struct pair_flow *f)
 {
@@ -195,7 +198,7 @@ handle(struct pair_flow *f, const struct talk_frame *frame)
 				 : sink_digest(&f->sink, frame);
 }
 
-/* Takes the error of a lane's lcore. Returns -1. */
+/* Makes the error of a lane's lcore the error of this process. Returns -1. */
 static int
 take_error(struct file_lane *lane)
 {
@@ -203,7 +206,10 @@ take_error(struct file_lane *lane)
 	return -1;
 }
 
-/* Makes a turn of every lane, or looks whether an lcore has failed. Returns as turn_make(). */
+/*
+ * With --via ring, makes a turn of every lane. With --via inline, checks whether an lcore has
+ * failed. Returns as turn_make().
+ */
 static int
 look_at_lanes(struct pair_flow *f)
 {
@@ -228,7 +234,7 @@ show_progress(struct pair_flow *f, struct progress *p)
 		sink_progress(&f->sink, p);
 }
 
-/* Both processes live, but nothing moves: perhaps a disk is slow. */
+/* Logs that no byte has moved for a while, although both processes live: perhaps a disk is slow. */
 static void
 say_stall(struct pair_flow *f, const struct progress *p, bool stepped)
 {
@@ -245,7 +251,7 @@ say_stall(struct pair_flow *f, const struct progress *p, bool stepped)
 	f->stall_ns = now + f->pair->opt->give_up * NSEC_PER_S;
 }
 
-/* Does what can be done without waiting. Returns 1, 0 if there was nothing to do, or -1. */
+/* Does all work that needs no waiting. Returns 1, 0 if there was nothing to do, or -1. */
 static int
 do_some(struct pair_flow *f)
 {
@@ -303,7 +309,10 @@ stop_lanes(struct pair_flow *f)
 	}
 }
 
-/* Both processes say that they are done, so that no process closes a connection that is in use. */
+/*
+ * Tells the other process that this process is done, and waits until the other process is done. So
+ * no process closes a connection that the other process still uses.
+ */
 static int
 part(struct pair_flow *f)
 {

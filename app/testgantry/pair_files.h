@@ -9,8 +9,8 @@
 #include "pair_state.h"
 
 /**
- * Moves all files. Returns 0, or -1 with the error printed, or because a signal came. n_lanes:
- * number of worker lcores.
+ * Moves all files. n_lanes: number of worker lcores. Returns 0; or -1, with the error printed
+ * unless a signal came.
  */
 int pair_files(struct pair *p, unsigned int n_lanes);
 

@@ -34,7 +34,10 @@ create_queue(struct pair_lane *l, struct gantry *g)
 	};
 	const struct gantry_worker_conf worker = {
 		.queue = queue,
-		/* A ring takes every descriptor, completion and receive that there can be. */
+		/*
+		 * A ring has room for all descriptors, completions and receives that a lane can
+		 * have.
+		 */
 		.ring_size = RTE_MAX(MIN_RING, 2 * l->queue_depth),
 		.recv_ring_size = RTE_MAX(MIN_RING, rte_align32pow2(2 * l->depth)),
 		.burst = l->opt->burst,
@@ -116,7 +119,10 @@ pair_lane_create(struct pair_lane *l, struct gantry *g, const struct options *o,
 		.lcore_id = lcore_id,
 		.depth = o->depth,
 		.recv_len = recv_len,
-		/* For each slot: a READ, and the SEND_IMM of its last use. */
+		/*
+		 * Each slot needs up to two descriptors: a READ, and the SEND_IMM of the slot's
+		 * last use.
+		 */
 		.queue_depth = RTE_MIN(RTE_MAX(2u, rte_align32pow2(2 * o->depth)), 16384u),
 	};
 	if (create_queue(l, g) != 0 || create_memory(l, g, mem_flags) != 0)
@@ -169,7 +175,7 @@ pair_lane_settle(struct pair_lane *l)
 		gantry_poll(l->q, &comp, 1);
 }
 
-/* Takes everything out of the worker's rings. */
+/* Empties the worker's rings. */
 static void
 empty_rings(struct pair_lane *l)
 {

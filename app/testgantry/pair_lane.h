@@ -32,7 +32,7 @@
 #include "gantry.h"
 #include "options.h"
 
-/** What the other process must know about a chunk. */
+/** A chunk, as it is described to the other process. */
 struct pair_chunk {
 	uint64_t addr;   /**< address of the bytes in the process that has the file */
 	uint64_t offset; /**< offset of the bytes in the file */
@@ -44,7 +44,7 @@ struct pair_chunk {
 
 #define PAIR_CHUNK_LEN 64 /**< bytes of a slot before the bytes of the chunk */
 
-/** What the other process must know about a lane. */
+/** A lane, as it is described to the other process. */
 struct lane_address {
 	struct gantry_addr addr;
 	uint64_t base; /**< address of the first slot */
@@ -83,8 +83,8 @@ int pair_lane_create(struct pair_lane *l, struct gantry *g, const struct options
 int pair_lane_connect(struct pair_lane *l, const struct lane_address *far);
 
 /**
- * Waits until the lane's descriptors have completed, but not longer than a dead process is waited
- * for. Its worker must be stopped.
+ * Waits until the lane's descriptors have completed, at most for the time after which a silent
+ * process counts as dead. The lane's worker must be stopped.
  */
 void pair_lane_settle(struct pair_lane *l);
 
@@ -94,7 +94,7 @@ void pair_lane_settle(struct pair_lane *l);
  */
 int pair_lane_close(struct pair_lane *l);
 
-/** Frees the memory. No lane of the engine has a queue any more. */
+/** Frees the memory. All queues of the engine must be destroyed. */
 void pair_lane_free(struct pair_lane *l);
 
 /** Returns the address of a slot's struct pair_chunk. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Tells the target what will come, and asks what it has found.
+ * Prepares the target in another process for each phase, and receives its results.
  */
 #include "pair_partner.h"
 

@@ -34,7 +34,7 @@ int partner_look(struct talk *t);
 int partner_end(struct talk *t, struct sig_phase *p, const uint8_t *blocks, uint32_t block_size,
 	uint32_t stride, struct gantry_stats *stats);
 
-/** Tells the target that all is done, and waits until the target agrees. */
+/** Sends TALK_DONE, and waits for the target's TALK_DONE. */
 int partner_done(struct talk *t);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * --mode sig between two processes: what initiator (--connect) and target (--listen) say to each
- * other. Requests, responses and blocks go by RDMA, as in one process: sig_phase.h.
+ * --mode sig between two processes: the frames between initiator (--connect) and target (--listen).
+ * Requests, responses and blocks go by RDMA, as in one process: sig_phase.h.
  *
  *     initiator                                  target
  *     TALK_MODE, for each mode          <-->     TALK_MODE         addresses
@@ -47,7 +47,10 @@ struct pair_plain {
 	uint8_t digest[DIGEST_LEN]; /**< digest of the data of all blocks of the round */
 };
 
-/** What the target knows of a request. A TALK_RESULTS has up to PAIR_RESULTS of them. */
+/**
+ * The target's result of a request. The content of a TALK_RESULTS is at most PAIR_RESULTS of these
+ * structs.
+ */
 struct pair_result {
 	uint8_t status;  /**< enum gantry_status of the transaction */
 	uint8_t part;    /**< gantry_sig_error::part */

@@ -62,7 +62,7 @@ sink_hear_names(struct sink *s, const char *out)
 /* ------------------------------------------------------------------ chunks */
 
 /*
- * Creates the output if that was not done yet. A file that is published already gets no more bytes.
+ * Creates the output, if it does not exist yet. A file that has its final name gets no more bytes.
  * The caller has locked the sink.
  */
 static int

@@ -2,7 +2,7 @@
 /**
  * @file
  * The files that come from another process: writes their chunks, compares the digest of each file,
- * and gives a verified file its name.
+ * and renames a verified file to its final name.
  *
  *     sink_init -> sink_hear_names -> sink_write ... while the main lcore calls sink_digest and
  *         sink_step, until sink_is_done -> sink_fini

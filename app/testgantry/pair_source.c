@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Opens files, hands out their chunks in order, and closes each file when the other process has
+ * Opens files, returns their chunks in order, and closes each file when the other process has
  * verified it.
  */
 #include "pair_source.h"
@@ -130,7 +130,7 @@ source_count(struct source *s, uint64_t len)
 
 /* ------------------------------------------------------------------ digests */
 
-/* Returns true if all chunks of the file are handed out. */
+/* Returns true if source_next() has returned all chunks of the file. */
 static bool
 is_read(struct source *s, const struct file *f)
 {
@@ -161,7 +161,7 @@ source_step(struct source *s)
 		return -1;
 	}
 	sent->file = s->n_digested++;
-	/* Nothing is written here, so f->written counts only the bytes in holes. */
+	/* This process writes no output, so f->written counts only the bytes in holes. */
 	sent->data_len = f->size - f->written;
 	return talk_say(s->talk, TALK_DIGEST, sent, sizeof(*sent)) == 0 ? 1 : -1;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * The files that this process has, and that another process gets: hands out their chunks, and sends
- * the digest of each file.
+ * The files that this process sends to another process: returns their chunks, and sends the digest
+ * of each file.
  *
  *     source_init -> source_say_names -> source_next ... while the main lcore calls source_step
  *         -> source_verified ... until source_is_done -> source_fini
@@ -55,7 +55,7 @@ int source_init(struct source *s, struct file_set *set, struct talk *t, uint64_t
 int source_say_names(struct source *s);
 
 /**
- * Takes the next chunk. Returns 1, 0 if there is no chunk now, or -1. Writes the fields `file`,
+ * Chooses the next chunk. Returns 1, 0 if there is no chunk now, or -1. Writes the fields `file`,
  * `offset` and `len` of *c. *file: the file to read from.
  */
 int source_next(struct source *s, struct pair_chunk *c, const struct file **file);

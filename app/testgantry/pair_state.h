@@ -25,12 +25,12 @@ struct pair {
 };
 
 /**
- * After a failure that the end of the other process may have caused: waits for a moment for the
- * reason that the other process gives, which is then the error.
+ * Called after a failure. If the other process has ended, this may be the cause. So waits a moment
+ * for the reason that the other process sends; this reason then becomes the error.
  */
 void pair_ask_reason(struct pair *p);
 
-/** Tells the other process why this process ends, before connections are closed. */
+/** Sends the reason why this process ends. Call this before connections are closed. */
 void pair_fail(struct pair *p);
 
 #endif

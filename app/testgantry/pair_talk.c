@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Sends and receives frames, and tells when the other process has ended or is silent.
+ * Sends and receives frames. Notices when the other process has ended or is silent.
  */
 #include "pair_talk.h"
 
@@ -38,9 +38,10 @@ struct talk {
 	uint32_t give_up_s;
 	bool over;          /* the other process has ended, or nothing more can be sent */
 	uint64_t heard_ns;  /* time of the last received byte */
-	uint64_t looked_ns; /* time of the last look */
+	uint64_t looked_ns; /* time when this process last looked for bytes */
 	uint64_t said_ns;   /* time of the last sent frame */
-	size_t have, taken; /* received bytes in `in`, and those of the frame that was taken */
+	/* received bytes in `in`; bytes of the frame that talk_look() returned last */
+	size_t have, taken;
 	uint8_t in[sizeof(struct header) + TALK_MAX];
 };
 
@@ -133,8 +134,8 @@ receive(struct talk *t)
 	ssize_t n;
 
 	/*
-	 * If this process itself was stopped, or was kept from looking, the other process gets the
-	 * whole time again.
+	 * This process itself may have been stopped, or had no time to look. Then the other process
+	 * gets the whole time again.
 	 */
 	if (now - t->looked_ns > 2 * PING_NS)
 		t->heard_ns = now;
@@ -199,7 +200,10 @@ refuse_error(struct talk *t, const struct talk_frame *f)
 	return over(t);
 }
 
-/* The socket takes no more bytes: looks for the reason among the last received bytes. */
+/*
+ * Called when the socket takes no more bytes: looks for the other process's reason among the last
+ * received bytes.
+ */
 static int
 hear_last(struct talk *t)
 {
@@ -271,7 +275,10 @@ talk_fail(struct talk *t, const char *error)
 
 	if (t->over)
 		return;
-	/* The caller prints the reason. An error of this call would only confuse. */
+	/*
+	 * The caller prints the reason. An error of this call is not printed, because it would only
+	 * confuse.
+	 */
 	before = error_keep(&kept);
 	talk_say(t, TALK_ERROR, error, RTE_MIN(strlen(error), (size_t)TALK_MAX));
 	error_keep(before);

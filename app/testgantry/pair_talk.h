@@ -8,7 +8,7 @@
  *
  * A frame has a header of 12 bytes: the letters GTRY, the version of the exchange, the type, and
  * the length of the content. All numbers are little endian. Each end sends a frame at least every
- * second, so that the other end can tell a process that is stopped.
+ * second, so that the other end notices if the process is stopped.
  *
  * Only the main lcore calls these functions. Functions that return int print the error when they
  * return -1, unless a signal came.
@@ -23,18 +23,19 @@
 #define TALK_MAX     (16u << 10) /**< most bytes of a frame's content */
 
 enum talk_type {
-	TALK_PING = 1,   /**< nothing: the process is alive */
-	TALK_ERROR,      /**< a text: the process ends, and why */
-	TALK_HELLO,      /**< a text: the settings that must be equal */
-	TALK_LANE,       /**< struct lane_address: one end of a connection */
-	TALK_READY,      /**< the connections are open, and receives are posted */
-	TALK_FILE,       /**< struct pair_file and a name: a file will come */
-	TALK_DIGEST,     /**< struct pair_digest: all chunks of a file were sent */
-	TALK_VERIFIED,   /**< struct pair_digest: a file is verified and has its name */
+	TALK_PING = 1, /**< no content: the process is alive */
+	TALK_ERROR,    /**< a text: the reason why the process ends */
+	TALK_HELLO,    /**< a text: the settings that must be equal */
+	TALK_LANE,     /**< struct lane_address: one end of a connection */
+	TALK_READY,    /**< the connections are open, and receives are posted */
+	TALK_FILE,     /**< struct pair_file and a name: a file will come */
+	TALK_DIGEST,   /**< struct pair_digest: all chunks of a file were sent */
+	/** struct pair_digest: a file is verified and was renamed to its final name */
+	TALK_VERIFIED,
 	TALK_MODE,       /**< struct pair_mode: one end of a connection for transactions */
 	TALK_PHASE,      /**< struct pair_phase: transactions will come */
 	TALK_PHASE_DONE, /**< struct pair_plain: all transactions of the phase are answered */
-	TALK_RESULTS,    /**< struct pair_result ...: what the target found in a phase */
+	TALK_RESULTS,    /**< array of struct pair_result: the target's results of a phase */
 	TALK_JUDGED,     /**< struct pair_judged: the target's counters in a phase */
 	TALK_DONE,       /**< all work is done */
 };
@@ -69,8 +70,8 @@ int talk_wait(struct talk *t, enum talk_type type, size_t len, struct talk_frame
 int talk_check(const struct talk_frame *f, enum talk_type type, size_t len);
 
 /**
- * Tells the other process why this process ends, unless the other process has ended or was told
- * before. After this call only talk_end() is possible.
+ * Sends the reason why this process ends, once, and only if the other process still lives. After
+ * this call only talk_end() is possible.
  */
 void talk_fail(struct talk *t, const char *error);
 

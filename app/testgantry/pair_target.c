@@ -19,7 +19,7 @@
 #include "sig_keys.h"
 #include "sig_phase.h"
 
-#define LOOK_US 1000 /* microseconds between two looks at the socket */
+#define LOOK_US 1000 /* microseconds between two checks of the socket */
 
 struct target_flow {
 	struct pair *pair;
@@ -134,8 +134,8 @@ serve(struct target_flow *f, struct sig_phase *p, struct pair_plain *plain)
 }
 
 /*
- * Checks the blocks of each request that was good. If blocks came without corruption, the digest of
- * all data must be the initiator's.
+ * Checks the blocks of each request with a good response. If the initiator sent no corrupted
+ * blocks, also compares the digest of all data with the initiator's digest.
  */
 static int
 check_disk(struct target_flow *f, const struct sig_phase *p, bool damaged,

@@ -9,8 +9,8 @@
 #include "pair_state.h"
 
 /**
- * Serves the initiator until it is done. Returns 0, or -1 with the error printed, or because a
- * signal came.
+ * Serves the initiator until the initiator is done. Returns 0; or -1, with the error printed unless
+ * a signal came.
  */
 int pair_target(struct pair *p);
 

@@ -52,7 +52,7 @@ turn_fini(struct file_lane *f)
 
 /* ------------------------------------------------------------------ a lane that sends */
 
-/* Notes that an event has come for which a slot has waited. */
+/* Called when an event has come for which a slot has waited. */
 static int
 end_wait(struct file_lane *f, uint32_t slot, enum wait what)
 {
@@ -160,8 +160,8 @@ send_chunks(struct file_lane *f)
 /* ------------------------------------------------------------------ a lane that receives */
 
 /*
- * Makes the bytes of a slot differ from those of its last chunk, in every page and at both ends, so
- * that an equal chunk that does not arrive is noticed.
+ * Overwrites bytes of a slot, in every page and at both ends. Otherwise a chunk that does not
+ * arrive could stay unnoticed, if it has the same bytes as the slot's last chunk.
  */
 static void
 wipe(const struct pair_lane *l, uint32_t slot, uint32_t len)
@@ -203,7 +203,7 @@ deliver(struct file_lane *f, uint32_t slot, const struct pair_chunk *c)
 	if (sink_write(f->sink, c, pair_slot_bytes(l, slot)) != 0)
 		return -1;
 	wipe(l, slot, c->len);
-	/* For WRITE_IMM the receive was posted again when it completed. */
+	/* In mode write, arrive() has posted the receive again already. */
 	if (l->recv_len != 0 && pair_expect(l, slot) != 0)
 		return -1;
 	return pair_submit(l, &answer, 1);

@@ -38,8 +38,8 @@ struct sig_response {
 #define N_MODES 2 /* number of connections: one with pipelining, one without */
 
 /*
- * Seconds to wait for a response. The engine gives up a stuck connection earlier, and logs the
- * reason.
+ * Seconds to wait for a response. If a connection is stuck, the engine fails it earlier, and logs
+ * the reason.
  */
 #define SIG_GIVE_UP_S 20
 #define SIG_CLOSE_S   5 /* seconds to wait for transactions in flight when closing */
@@ -105,9 +105,9 @@ struct sig_ends {
 	/* Fields for the running phase. */
 	struct sig_phase *phase;
 	/*
-	 * begun: number of phases that the ends were given. ended: number of ends that have
-	 * finished the present phase. Both are accessed with release and acquire. EAL orders these
-	 * accesses too, but ThreadSanitizer does not see EAL's order.
+	 * begun: number of phases that have begun. ended: number of ends that have finished the
+	 * present phase. Both are accessed with release and acquire. EAL's calls also order these
+	 * accesses, but ThreadSanitizer does not see this.
 	 */
 	atomic_uint begun, ended;
 	/*

@@ -61,7 +61,7 @@ damage_plan_of(const struct options *o, enum place place)
 	const enum gantry_sig_kind kind = place == DISK ? o->guard : o->wire;
 
 	return (struct damage_plan){
-		/* The seed of the wire is above 32 bits, a value that --seed cannot give. */
+		/* The wire's seed has bit 32 set, so it differs from all values of --seed. */
 		.seed = o->seed + ((uint64_t)(place == WIRE) << 32),
 		.percent = kind != GANTRY_SIG_NONE ? o->corrupt : 0,
 		.len = o->block_size + sig_len(kind),

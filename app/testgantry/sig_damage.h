@@ -27,8 +27,8 @@ struct damage_plan {
 	uint32_t len;     /**< bytes of a block with its signature */
 	uint32_t sig_len; /**< bytes of the signature */
 	/**
-	 * All changed bits are within this number of consecutive bits: 16, which each CRC of 16
-	 * bits or more detects; or 1, which a checksum detects
+	 * All changed bits are within this number of consecutive bits. It is 16 for CRCs, because
+	 * each CRC of 16 bits or more detects such a change. It is 1 for a checksum.
 	 */
 	uint32_t burst;
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Checks a disk of --mode sig whose initiator is in another process. The blocks of the files are
- * not here, so the CPU decrypts each block, and computes its signature and the digest of all data.
+ * Checks a disk of --mode sig whose initiator is in another process. This process does not have the
+ * files. So the CPU decrypts each block, checks its signature, and computes the digest of all data.
  */
 #ifndef TESTGANTRY_SIG_DISK_H
 #define TESTGANTRY_SIG_DISK_H

@@ -166,7 +166,7 @@ post_receives(struct sig_ends *e, enum gantry_txn_mode mode)
 	return 0;
 }
 
-/* Prints why the ends cannot be connected. Returns -1. */
+/* Prints the reason why the ends cannot be connected. Returns -1. */
 static int
 refuse_connection(int rc)
 {

@@ -34,12 +34,12 @@ enum which_ends {
 int ends_open(const struct options *o, enum which_ends which, struct sig_ends **ends);
 
 /**
- * For an end whose other end is in another process: opens a connection for this mode. Returns 1, 0
- * if the device lacks the mode, or -1. *addr: the address for the other process.
+ * Opens a connection for this mode, if the other end is in another process. Returns 1, 0 if the
+ * device lacks the mode, or -1. *addr: the address for the other process.
  */
 int ends_open_peer(struct sig_ends *ends, enum gantry_txn_mode mode, struct gantry_addr *addr);
 
-/** Connects such a connection to the other process, and posts its receives. */
+/** Connects the connection of ends_open_peer() to the other process, and posts its receives. */
 int ends_connect_peer(struct sig_ends *ends, enum gantry_txn_mode mode,
 	const struct gantry_addr *addr);
 

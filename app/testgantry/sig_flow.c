@@ -80,7 +80,7 @@ struct sig {
 	struct sig_phase last;
 	const struct damage_plan *last_plan;
 	/*
-	 * The time of the run, and the time that one CPU needs for each pass over the same bytes.
+	 * The time of the run, and the times that one CPU needs for passes over the same bytes.
 	 */
 	uint64_t ns;
 	struct sig_passes passes;
@@ -167,7 +167,7 @@ poison(const struct sig *s, const struct sig_phase *p)
 	size_t at;
 
 	if (p->store && s->talk != NULL)
-		return; /* the other process does that */
+		return; /* the target's process does this: wipe() in pair_target.c */
 	for (uint32_t i = 0; i < p->n_blocks; i++) {
 		at = (size_t)i * a.len;
 		a.blocks[at] = ~a.expected[at];
@@ -197,7 +197,7 @@ compare_next(const struct sig *s, struct sig_phase *p)
 	size_t at = (size_t)blocks_of(s, p, i, &n) * a.len;
 
 	if (p->store && s->talk != NULL)
-		return; /* the other process has compared */
+		return; /* the target's process compares the blocks on its disk */
 	p->result[i].right = memcmp(a.blocks + at, a.expected + at, (size_t)n * a.len) == 0;
 }
 
@@ -312,8 +312,9 @@ show_progress(const struct sig *s, const struct sig_phase *p, uint32_t answered)
 }
 
 /*
- * Returns true if a round is read and its expected disk is computed. With encryption, the disk
- * differs in each mode, so it is not computed here; nor is it if the disk is in another process.
+ * Returns true if a round is read and its expected disk is computed. The expected disk is not
+ * computed here in two cases: with encryption, because the disk differs in each mode; and if the
+ * disk is in another process.
  */
 static bool
 is_ready(const struct sig *s, const struct sig_round *round)
@@ -464,7 +465,7 @@ do_mode(struct sig *s, struct sig_phase *p)
 	if (rc != 0 || do_phase(s, p, true, &nothing) != 0)
 		return -1;
 	/*
-	 * The disk is compared in the next phase. The disk and the expected disk get the same
+	 * The disk is compared with the expected disk only in the next phase. Both get the same
 	 * corruptions, so equal blocks stay equal.
 	 */
 	if (s->talk == NULL)
@@ -502,8 +503,8 @@ do_round(struct sig *s)
 }
 
 /*
- * Only the last round is not full. So the number of each round's first block is a multiple of the
- * blocks in a full round.
+ * All rounds except the last are full. So the number of each round's first block is a multiple of
+ * the number of blocks in a full round.
  */
 static int
 do_rounds(struct sig *s)

@@ -31,8 +31,8 @@ crc64(const uint8_t *p, uint32_t len)
 }
 
 /*
- * The register starts with 0. At the end it is inverted, except for T10-DIF. ISA-L's CRC32 inverts
- * the register at the start and at the end.
+ * mlx5's CRCs start with 0, and invert the result at the end, except for T10-DIF. ISA-L's CRC32
+ * inverts its register at the start and at the end.
  */
 static uint64_t
 guard_crc(enum gantry_sig_kind kind, const uint8_t *p, uint32_t len)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Signatures of blocks that the CPU computes: the signatures that the initiator sends, and those
+ * Signatures of blocks, computed by the CPU: the signatures that the initiator sends, and those
  * that the judge expects from the device.
  */
 #ifndef TESTGANTRY_SIG_GUARD_H

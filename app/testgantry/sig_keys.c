@@ -42,7 +42,10 @@ retire(struct sig_ends *e, struct sig_key *key, uint64_t end_ns)
 {
 	int rc;
 
-	/* Check the phase: if it has failed, no thread polls the queue. */
+	/*
+	 * Also checks the phase: if the phase has failed, no thread polls the queue, so the DEK
+	 * stays in use.
+	 */
 	do
 		rc = gantry_dek_retire(e->engine, key->id, RETIRE_MS);
 	while (rc == -ETIMEDOUT && ends_go_on(e) && now_ns() < end_ns);
@@ -81,8 +84,8 @@ keys_end(struct sig_ends *e)
 
 	for (size_t i = 0; i < RTE_DIM(e->key); i++) {
 		/*
-		 * A queue that could not be destroyed is not polled, so do not wait for its
-		 * requests.
+		 * A queue that could not be destroyed is not polled any more. So do not wait for
+		 * its requests.
 		 */
 		if (e->key[i].there && retire(e, &e->key[i], 0) != 0)
 			rc = -1;

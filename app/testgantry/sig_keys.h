@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * The data encryption keys (DEKs) of --encrypt. The kernel's random generator makes each DEK. A DEK
- * is used in one mode of one round, and is never printed. While the lcores use the present DEK, the
- * next DEK is added and the previous DEK is retired.
+ * The data encryption keys (DEKs) of --encrypt. Each DEK comes from the kernel's random generator.
+ * A DEK is used in one mode of one round, and is never printed. While the lcores use the present
+ * DEK, the next DEK is added and the previous DEK is retired.
  *
  *     keys_renew -> (keys_take -> keys_renew)* -> keys_end
  *

@@ -400,7 +400,10 @@ ends_nap(struct sig_ends *e, uint32_t us)
 	sem_clockwait(&e->wake, CLOCK_MONOTONIC, &end);
 }
 
-/* rte_eal_wait_lcore() spins, and could take CPU time from the lcores. So sleep on a semaphore. */
+/*
+ * Sleeps on a semaphore, because rte_eal_wait_lcore() spins and could take CPU time from the
+ * lcores.
+ */
 int
 ends_end(struct sig_ends *e)
 {

@@ -61,7 +61,9 @@ struct sig_phase {
 /** Starts a phase on the two lcores. They poll their queues until ends_end(). */
 void ends_begin(struct sig_ends *ends, struct sig_phase *phase);
 
-/** The initiator in another process has all responses: lets the target end the phase. */
+/**
+ * Lets the target end the phase. Call this when the initiator in another process has all responses.
+ */
 void ends_all_answered(struct sig_ends *ends);
 
 /** Ends the phase early, because the other process has ended. */

@@ -47,8 +47,8 @@ read_file(struct sig_reader *r, uint8_t *to, size_t room)
 }
 
 /*
- * Appends the wire's signature to each block. Goes from the last block to the first, because blocks
- * move to higher addresses.
+ * Appends the wire's signature to each block. Blocks move to higher addresses, so the last block
+ * moves first.
  */
 static void
 sign_source(const struct options *o, const struct sig_round *round)
