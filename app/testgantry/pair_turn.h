@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * The turns of a lane that moves chunks of files: a turn does what can be done without waiting.
+ * The turns of a lane that moves chunks of files. A turn does all work that needs no waiting.
  *
- * With --via ring the main lcore makes all turns, with --via inline the lane's lcore. Functions
- * that return int print the error when they return -1.
+ * With --via ring the main lcore makes all turns. With --via inline the lane's lcore makes them.
+ * Functions that return int print the error when they return -1.
  */
 #ifndef TESTGANTRY_PAIR_TURN_H
 #define TESTGANTRY_PAIR_TURN_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The arena of most tests of the engine: an engine, memory to move bytes from and to, and memory
- * whose key the device does not know.
+ * The arena, which most tests of the engine use: an engine, memory `src` and `dst` for moving
+ * bytes, and memory `broken`, whose key the device does not know.
  *
  * Piece i of src goes to piece i of dst, and its descriptor has the cookie i. Include this header
  * last: headers of the engine have parameters named src, dst and g.
@@ -14,7 +14,7 @@
 #define ARENA_LEN (UINT64_C(1) << 20)
 
 extern struct gantry *g;
-/* ARENA_LEN bytes each. Peers may read and write them; atomics may be done on dst. */
+/* ARENA_LEN bytes each. Peers may read and write both; peers may execute atomics on dst. */
 extern uint8_t *src, *dst;
 extern struct gantry_mem *src_mem, *dst_mem;
 /* Memory whose key the device does not know. NULL before arena_break(). */

@@ -45,7 +45,7 @@ enum env_need {
 	ENV_SIGNATURES
 };
 /*
- * For use in one case: returns true if the device lacks the feature. The case then returns, and the
+ * Called in a case: returns true if the device lacks the feature. The case then returns, and the
  * program ends with CHECK_SKIP.
  */
 bool env_lacks(const struct gantry *g, enum env_need need);
@@ -92,8 +92,8 @@ void env_break(struct gantry_mem *mem);
 void env_mend(struct gantry_mem *mem);
 
 /*
- * env_fill() writes bytes that depend on the seed and the offset; env_is_filled() compares memory
- * with these bytes. The pattern does not repeat, so misplaced bytes are seen.
+ * env_fill() writes bytes that depend on the seed and the offset. env_is_filled() compares memory
+ * with these bytes. The pattern does not repeat, so env_is_filled() notices bytes at wrong offsets.
  */
 void env_fill(void *p, size_t len, uint64_t seed);
 bool env_is_filled(const void *p, size_t len, uint64_t seed);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A program whose state the tests of gantry-top display: a worker that copies, a queue with two
- * peers, a failure and a transaction. The program prints "ready", and ends when its standard input
- * ends.
+ * A program with an engine, for the tests of gantry-top, which display the engine's state. The
+ * engine has a worker that copies, a queue with two peers, a failure and a transaction. The program
+ * prints "ready", and ends when its standard input ends.
  *
  * usage: looked_at PREFIX
  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * This library is preloaded into testgantry, which must notice the error: the engine reports a
- * wrong result for one descriptor. The descriptor is number LIE_AT of those that are enqueued or
- * dequeued, or of the transactions that are submitted.
+ * A library that is preloaded into testgantry, and makes the engine report a wrong result for one
+ * descriptor. testgantry must notice this. LIE_AT is the number of the descriptor, counted over all
+ * descriptors that are enqueued or dequeued, or over all transactions that are submitted.
  *
  *   LIE=skip    it is not executed, and completes with success
  *   LIE=short   its last byte is not moved
@@ -13,7 +13,7 @@
  *   LIE=order   it completes with the cookie of another descriptor
  *   LIE=lost    its completion never comes
  *   LIE=blind   no signature is checked
- *   LIE=alarm   a transaction generates reference tags that begin with the wrong one
+ *   LIE=alarm   the first reference tag that a transaction generates is wrong
  *   LIE=shift   a transaction's bytes come from one byte behind their place
  *   LIE=plain   a profile does not encrypt
  *   LIE=tweak   all transactions encrypt and decrypt with other tweaks than they should
@@ -87,7 +87,7 @@ read_environment(void)
 		noted = fopen(getenv("NOTED"), "w");
 }
 
-/* ------------------------------------------------------------------ what is noted */
+/* ------------------------------------------------------------------ lines of the files */
 
 /* Writes a line that ends with no, one or two byte strings. */
 static void

@@ -56,8 +56,8 @@ those_that_wait_are_cancelled_by_their_cookie(void)
 		desc[4].flags = GANTRY_DESC_FENCE;
 		CHECK_EQ(gantry_submit(q, desc, N), N);
 		/*
-		 * Descriptor i has the cookie i % 3. Of the descriptors 4 to 11, the call cancels
-		 * those whose cookie is equal to `cookie`; no descriptor has cookie 3.
+		 * Descriptor i has the cookie i % 3. The call cancels those of the descriptors 4 to
+		 * 11 that have this cookie. No descriptor has cookie 3.
 		 */
 		CHECK_EQ(gantry_cancel(q, cookie), cookie == 3 ? 0 : cookie == 0 ? 2 : 3);
 		CHECK_EQ(gantry_cancel(q, cookie), 0);
@@ -76,7 +76,10 @@ those_that_wait_are_cancelled_by_their_cookie(void)
 	env_queue_done(q);
 }
 
-/* Some of the cancelled descriptors would be refused: cancelled descriptors are not checked. */
+/*
+ * Some of the cancelled descriptors break a rule. They must not be refused, because cancelled
+ * descriptors are not checked.
+ */
 static void
 all_that_wait_may_be_cancelled_whatever_they_are(void)
 {
@@ -210,7 +213,7 @@ main(int argc, char **argv)
 	env_init(0);
 	arena_create(NULL);
 	rte_log_set_level(gantry_logtype, RTE_LOG_EMERG);
-	/* Small, so that a long copy becomes a few WQEs. */
+	/* The length is small, so that a long copy becomes a few WQEs. */
 	g->info.max_copy_len = 1024;
 	piece = 64;
 	arena_break();

@@ -222,7 +222,7 @@ ref_of(const struct gantry_sig_domain *d, const struct gantry_txn_tags *tags)
 		.count = (d->flags & GANTRY_SIG_REF_REMAP) != 0};
 }
 
-/* Stores the bytes that a domain should have. Returns their number. */
+/* Stores the bytes that a domain must have. Returns the number of bytes. */
 static uint32_t
 lay(const struct kind *k, enum gantry_encrypted domain, const uint8_t *data, uint8_t *out)
 {
@@ -956,8 +956,8 @@ cell_of(uint32_t dek)
 }
 
 /*
- * The test changes the entry of the DEK, so that the transaction names a DEK that the device does
- * not have. The transaction fails, and the queue's connection to itself is set up again.
+ * The test changes the entry of the DEK, and the transaction names a DEK that the device does not
+ * have. The transaction must fail, and the queue's connection to itself must be set up again.
  */
 static void
 a_dek_that_the_device_has_not_fails_its_transactions(void)
@@ -1021,9 +1021,9 @@ __wrap_hwq_qp_reset(struct hwq_qp *qp)
 }
 
 /*
- * As in the case of test_gantry_txn with this name: a CQE that reports a wrong signature is lost,
- * and the device reports no further error of the same key. So the engine must create the key again.
- * Here the key also encrypts.
+ * A CQE that reports a wrong signature is lost, and the device reports no further error of the same
+ * key. So the engine must create the key again. test_gantry_txn has a case with the same name; here
+ * the key also encrypts.
  */
 static void
 a_key_is_made_anew_when_an_error_of_it_may_be_lost(void)
@@ -1387,7 +1387,10 @@ a_retired_dek_waits_for_no_later_transaction(void)
 	submit_local(&o, &w, &d);
 	while (memcmp(there + 3, o.r.wire_bytes, 512) != 0)
 		env_pump();
-	/* With wire = loop, the completion comes after the bytes. */
+	/*
+	 * With wire = loop, the completion comes later than the bytes. So wait until the adapter is
+	 * idle.
+	 */
 	while (softhca_pump() != 0)
 		;
 	CHECK_EQ(gantry_dek_retire(g, o.dek, 0), -ETIMEDOUT);

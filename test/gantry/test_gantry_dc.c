@@ -369,7 +369,10 @@ a_raw_wqe_gets_the_peers_address(void)
 	CHECK_EQ(env_do_one(q, d), GANTRY_OK);
 	CHECK(memcmp(dst, src, 100) == 0 && memcmp(dst + 100, src + 500, 50) == 0);
 	CHECK_EQ(dst[150], 0);
-	/* A WQE that needs no address vector, and a WQE that is too short for an address vector. */
+	/*
+	 * A WQE that needs no address vector is accepted. A WQE that is too short for an address
+	 * vector is refused.
+	 */
 	mlx5dv_set_ctrl_seg((void *)wqe, 0, MLX5_OPCODE_NOP, 0, 0, 0, 1, 0, 0);
 	d.len = 16;
 	CHECK_EQ(env_do_one(q, d), GANTRY_OK);
@@ -517,8 +520,8 @@ an_unordered_queue_has_one_stream_for_its_dc_peers(void)
 	CHECK_EQ(gantry_submit(q, desc, 3), 3);
 	env_collect(q, comp, 2);
 	/*
-	 * The descriptors to DC peers complete last. If this thread waited for a CPU until the late
-	 * write was done, any order is possible.
+	 * The descriptors to DC peers complete last. This is checked only if this thread did not
+	 * wait long for a CPU: after the time `late`, any order is possible.
 	 */
 	if (rte_get_timer_cycles() < late)
 		CHECK(comp[0].cookie + comp[1].cookie == 5);
@@ -884,8 +887,8 @@ when_the_initiator_is_lost_all_else_goes_on(void)
 	start = rte_get_timer_cycles();
 	submit_all(q, desc, comp, 4);
 	/*
-	 * As for a queue's connection to itself, the engine retried for a quarter of a second, or
-	 * longer on a slow machine.
+	 * The engine has retried for at least a quarter of a second, as for a queue's connection to
+	 * itself.
 	 */
 	CHECK((rte_get_timer_cycles() - start) * 4 >= rte_get_timer_hz());
 	softhca_faults_clear();
@@ -997,9 +1000,8 @@ a_stuck_initiator_is_given_up_and_set_up_again(void)
 	desc[1] = WITH(good_write(2, peer), flags, GANTRY_DESC_FENCE);
 	CHECK_EQ(gantry_submit(q, desc, 2), 2);
 	/*
-	 * The test lets the deadline of the stuck descriptor pass twice, and no other deadline. It
-	 * does not use a short deadline, with which operations that only wait for a CPU could time
-	 * out.
+	 * The test makes the deadline of the stuck descriptor pass twice, and no other deadline.
+	 * With a short deadline, operations that only wait for a CPU could also time out.
 	 */
 	for (i = 0; i < 2; i++) {
 		CHECK_EQ(dci(q)->state, i == 0 ? GANTRY_CONN_READY : GANTRY_CONN_FAILING);

@@ -5,7 +5,7 @@
  * complete once, with the status that gantry_desc.h promises; descriptors that were refused have
  * moved no byte; and the engine continues to work.
  *
- * It runs on any mlx5 device. A queue's connection to itself is reached through the engine's
+ * The test runs on any mlx5 device. It accesses a queue's connection to itself through the engine's
  * internal functions, and by ibv_modify_qp(3).
  *
  * usage: test_gantry_device [--device NAME] [CASE]     CASE: a part of a case's name
@@ -253,7 +253,10 @@ stop(struct gantry_conn *own)
 static void
 a_send_queue_that_is_told_to_stop_goes_on(void)
 {
-	/* The send queue only stops: the connection is resumed, and not set up again. */
+	/*
+	 * If the send queue only stops, the engine resumes it, and does not set the connection up
+	 * again.
+	 */
 	CHECK_EQ(disturb(stop), 0);
 	if (!stops)
 		printf("(not seen: this kernel stops no queue of its users) ");
@@ -276,8 +279,8 @@ static void
 a_cq_that_overruns_is_made_anew(void)
 {
 	/*
-	 * A device may have read earlier that the CQ has free entries. It then reads the consumer
-	 * index again only when these entries are used, so it is possible that no CQ overruns.
+	 * A device may have read the consumer index earlier, when the CQ had free entries. It reads
+	 * the index again only when these entries are used. So it is possible that no CQ overruns.
 	 */
 	if (disturb(overrun) == 0)
 		printf("(not seen: no CQ overran) ");

@@ -244,7 +244,7 @@ rdma_alone_carries_it(void)
 }
 
 /*
- * Rules name the CPU for all copies: the CPU must carry copies of host memory, and no copy of
+ * The rules give all copies to the CPU. The CPU must carry copies of host memory, but no copy of
  * device memory.
  */
 static void

@@ -2,9 +2,10 @@
 /*
  * EAL's memory, which grows and shrinks.
  *
- * Without huge pages EAL's memory never changes. So this program plays EAL: it wraps the calls by
- * which the engine registers its callback with EAL, and calls this callback for the program's own
- * pages. In the variant `huge` (meson.build), which has huge pages, EAL itself grows and shrinks.
+ * Without huge pages EAL's memory never changes. So this program acts as EAL: it replaces the
+ * functions by which the engine registers its callback with EAL, and calls this callback for the
+ * program's own pages. In the variant `huge` (meson.build), which has huge pages, EAL's own memory
+ * grows and shrinks.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -209,8 +210,8 @@ eals_memory_has_relaxed_order_if_asked_for_also_when_it_grows(void)
 }
 
 /*
- * A heap that uses the caller's memory must count as EAL's memory. Memory that EAL only knows must
- * not.
+ * A heap over the caller's memory must count as EAL's memory. Other external memory that is
+ * registered with EAL must not count.
  */
 static void
 heaps_of_external_memory_are_eals_and_other_external_memory_is_not(void)
@@ -376,8 +377,9 @@ what_shrinks_is_refused_and_the_rest_is_not(void)
 }
 
 /*
- * The thread that frees memory is the queue's owner, so nobody polls during the call, and the call
- * must end all the same. The key that WQEs name must exist until these WQEs have completed.
+ * The thread that frees memory is the queue's owner, so no thread polls the queue during the call.
+ * The call must end without a poll. The key that WQEs name must exist until these WQEs have
+ * completed.
  */
 static void
 a_queue_with_work_does_not_hold_eal_up(void)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Operations that fail in hardware: the status of each descriptor, which descriptors are flushed,
- * and which descriptors run afterwards. The tests deregister keys without the engine's knowledge,
- * so the engine does not refuse descriptors with these keys.
+ * and which descriptors run afterwards. To make operations fail, the test deregisters keys that the
+ * engine still takes for valid.
  */
 #include <errno.h>
 #include <string.h>
@@ -582,7 +582,7 @@ a_queue_that_cannot_be_repaired_gives_everything_back(void)
 /*
  * When the long copy is submitted, the ring is full of WQEs of the failing copy. So the long copy
  * waits, and none of its WQEs is posted. Then the queue's connection to itself is lost, and the
- * long copy must complete as lost.
+ * long copy must complete with GANTRY_DEVICE_LOST.
  */
 static void
 a_long_copy_that_has_not_begun_learns_that_the_device_is_lost(void)

@@ -3,8 +3,8 @@
  * Connections that get no CQEs: events of the device, and deadlines. Every descriptor must
  * complete.
  *
- * Cases with short deadlines are executed only if the test itself runs the adapter. A deadline can
- * then pass only while the adapter has no WQE to execute.
+ * Cases with short deadlines run only if the test itself runs the adapter (SOFTHCA_THREADS=0). Then
+ * a deadline passes only while the adapter has no WQE to execute.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -262,7 +262,7 @@ a_repair_after_an_event_is_tried_again(void)
 	env_queue_done(q);
 }
 
-/* An owner that polls without an array of completions must also notice events. */
+/* A poll without an array of completions must also notice events. */
 static void
 who_only_counts_hears_of_events(void)
 {
@@ -882,8 +882,8 @@ a_lost_completion_of_a_peer_ends_by_its_deadline(void)
 	desc[2].flags = GANTRY_DESC_FENCE;
 	arm("drop op=1");
 	/*
-	 * The connections share a doorbell page; the adapter executes the peer's QP first if only
-	 * that QP has WQEs.
+	 * Both connections share a UAR page. The peer's WQE must run first, so the adapter runs
+	 * before other WQEs are posted.
 	 */
 	CHECK_EQ(gantry_submit(q, desc, 1), 1);
 	pump();
@@ -1097,8 +1097,8 @@ a_queue_that_rests_is_not_stuck(void)
 
 /*
  * Each WQE waits for half of the deadline: the connections are slow, and must not count as stuck.
- * Each late call of gantry_watch() counts as a quarter of the deadline; the first of three calls
- * only notes the outstanding WQEs.
+ * Each late call of gantry_watch() counts as a quarter of the deadline. The first of three calls
+ * only stores which WQEs are outstanding.
  */
 static void
 a_connection_that_goes_on_slowly_is_not_stuck(void)
@@ -1160,7 +1160,7 @@ a_process_that_stood_still_gives_the_device_time(void)
 }
 
 /*
- * The CQE of the stuck WQE comes while the QP is moved to error, so no WQE is left to flush. The
+ * The stuck WQE completes while the QP is moved to error, so no WQE is left to flush. The
  * descriptor must complete with GANTRY_OK.
  */
 static void
@@ -1242,8 +1242,8 @@ without_a_deadline_nothing_is_given_up(void)
 }
 
 /*
- * Every stuck peer must be found. One call of gantry_watch() notes the outstanding WQEs of all
- * connections; before this call, gantry_conn::watched is 0.
+ * Every stuck peer must be found: one call of gantry_watch() must set gantry_conn::watched, which
+ * is 0 before, for all connections with outstanding WQEs.
  */
 static void
 every_peer_that_is_stuck_is_watched(void)

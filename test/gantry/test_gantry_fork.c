@@ -31,9 +31,9 @@ status_of(pid_t child)
 /* ------------------------------------------------------------------ what a child may call */
 
 /*
- * Not with TSan. When a child shares the memory of this process (CLONE_VM), TSan stops watching the
- * locks and atomics of this process. Then TSan reports a race for each object that the process
- * hands over to the device's threads.
+ * This case does not run with TSan. When a child shares the memory of this process (CLONE_VM), TSan
+ * no longer sees the locks and atomics of this process. Then TSan reports a race for each object
+ * that both this process and the device's threads use.
  */
 #ifndef __SANITIZE_THREAD__
 
@@ -175,8 +175,8 @@ is_withheld(const void *at)
 }
 
 /*
- * A child has a copy of registered memory, or no memory at that address. The device must move the
- * parent's bytes.
+ * At the address of registered memory, a child has a copy of the memory, or no memory. The device
+ * must move the parent's bytes, not those of the child.
  */
 static void
 a_child_writes_to_memory_of_its_own(void)

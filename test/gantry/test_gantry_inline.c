@@ -351,9 +351,9 @@ many_laps_keep_order(void)
 }
 
 /*
- * A queue that is never without work must also tell the device which CQEs it has taken: otherwise
- * the CQ would overrun. When a poll finds a copy done, the next copy is already posted, over many
- * laps of the CQ.
+ * A queue that is never without work must still publish its consumer index, because otherwise the
+ * CQ overruns. When a poll finds a copy done, the next copy is already posted. This continues for
+ * many laps of the CQ.
  */
 static void
 a_queue_that_is_never_idle_goes_on(void)

@@ -191,8 +191,8 @@ random_layouts_move_what_loops_of_the_cpu_move(void)
 			const struct shape *l = &s[i % N_DRAWN];
 			uint64_t len = 1 + check_random(&seed) % l->len;
 			/*
-			 * Offsets of whole regions, so that each block of a list stays in one
-			 * region.
+			 * The offsets are multiples of a region's length, so that each block of a
+			 * list stays in one region.
 			 */
 			uint64_t at = PART * (check_random(&seed) % 2);
 			uint64_t plain = check_random(&seed) % 4 * PART;
@@ -277,9 +277,9 @@ a_layout_that_repeats_is_given_to_the_hardware_once(void)
 	CHECK_EQ(env_do_one(q, gather(&s, src + 1, dst, 30)), GANTRY_OK);
 	CHECK_EQ(env_stats(q).layout_misses, 2);
 	/*
-	 * The next layout gets the id of the destroyed layout, and then the blocks of the destroyed
-	 * layout get another id. For each id, the queue must use the blocks of the layout that has
-	 * the id now.
+	 * The next layout gets the id of the destroyed layout. Then a layout with the destroyed
+	 * layout's blocks is created, with another id. For each id, the queue must use the blocks
+	 * of the layout that has the id now.
 	 */
 	destroy(&s);
 	CHECK_EQ(env_do_one(q, gather(&s, src, dst, 30)), GANTRY_BAD_LAYOUT);
@@ -399,8 +399,9 @@ the_layout_that_was_idle_longest_gives_its_key_up(void)
 }
 
 /*
- * The keys must be found and lost in the order of last use. To know which descriptors must find
- * their layout in a key, the test keeps a list of used layouts, the most recently used one last.
+ * Layouts must lose their keys in the order of last use. The test keeps a list of used layouts,
+ * with the most recently used layout at the end. So it knows which descriptors must find their
+ * layout in a key.
  */
 static void
 keys_are_found_and_given_up_as_a_list_says(void)

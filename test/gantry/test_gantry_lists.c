@@ -243,7 +243,7 @@ each_bad_list_gets_its_own_status_and_no_wqe(void)
 
 /*
  * The memory of a later entry is removed after earlier entries were copied. So the status must not
- * be one of those which promise that no byte was moved.
+ * promise that no byte was moved.
  */
 static void
 a_list_whose_memory_goes_half_way_fails(void)
@@ -541,8 +541,8 @@ fills_and_lists_behind_a_failed_copy_are_carried_out_again(void)
 }
 
 /*
- * The fills are in hardware for the second time when more patterns are needed than there are
- * buffers. Each fill must still write its own pattern.
+ * Fills fail and are posted again. While they are in hardware for the second time, more patterns
+ * are needed than there are buffers. Each fill must still write its own pattern.
  */
 static void
 fills_that_are_carried_out_again_keep_their_pattern(void)

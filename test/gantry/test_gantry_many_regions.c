@@ -22,7 +22,7 @@
 #define STEPS    5 /* measurements with 100, 1000, ... MAX regions */
 
 #ifdef GANTRY_ALLOC_LIBC
-#define DEFAULT 1000 /* fewer, because sanitizers are slow */
+#define DEFAULT 1000 /* few regions, because sanitizers are slow */
 #else
 #define DEFAULT 10000
 #endif
@@ -173,10 +173,10 @@ print(const struct step *s, const struct step *end)
 }
 
 /*
- * A cost that is linear in the number of regions would grow by the factor n_max / 100. A part of
- * that is allowed, for caches that are too small and for other load, which hardly affects the
- * fastest of many batches. The 10 batches of 1,000 regions are too few for this, so the check needs
- * 10,000 regions.
+ * Checks that a cost does not grow linearly with the number of regions, which would be the factor
+ * n_max / 100. The factor `part` * n_max / 100 is allowed, because caches are too small and the
+ * machine has other load. Other load hardly affects the fastest of many batches. With 1,000 regions
+ * there are only 10 batches, so the check needs 10,000 regions.
  */
 static void
 check_cost(const struct cost *few, const struct cost *many, double part)

@@ -189,8 +189,8 @@ peers_may_do_what_memory_was_registered_for(void)
 }
 
 /*
- * Writes twice to the same address, many times. Returns how often the first write arrived last,
- * which is possible only in memory with relaxed order (SOFTHCA_REORDER).
+ * Writes twice to the same address, many times. Returns how often the first write arrived after the
+ * second. This is possible only in memory with relaxed order (SOFTHCA_REORDER).
  */
 static unsigned int
 count_overtaken(struct gantry_queue *q, uint16_t peer, unsigned int flags)
@@ -243,8 +243,8 @@ check_refusal(uint8_t *m, int err, const char *words)
 }
 
 /*
- * Makes those of the given capabilities effective that are in the process's permitted set. Returns
- * non-zero if CAP_IPC_LOCK is one of them.
+ * Makes these capabilities effective, as far as they are in the process's permitted set. Returns
+ * non-zero if CAP_IPC_LOCK is now effective.
  */
 static uint32_t
 set_effective(uint32_t caps)

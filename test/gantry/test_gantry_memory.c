@@ -412,7 +412,7 @@ end_all(struct world *o)
 
 /*
  * The use of memory and file descriptors before a test. Each object was created and destroyed once
- * before, so this use includes what the process never frees.
+ * before. So this use includes memory that the process never frees.
  */
 struct usage {
 	int held;
@@ -483,8 +483,8 @@ whatever_finds_no_memory_leaves_nothing_behind(void)
 }
 
 /*
- * When an allocation fails, the objects that exist must be destroyed, and the device refuses this
- * at first.
+ * An allocation fails, and the device refuses at first to destroy the objects that exist. Later
+ * calls must destroy all objects.
  */
 static void
 whatever_finds_no_memory_and_is_not_ended_at_once_ends_later(void)

@@ -294,8 +294,8 @@ recv_collect(struct gantry_queue *q, struct gantry_recv_comp *comp, unsigned int
 }
 
 /*
- * Opens a peer, which gets number 0. So the numbers of other peers differ from a field that was
- * left 0.
+ * Opens a peer, which gets number 0. All other peers have other numbers, so a test notices a field
+ * that was wrongly left 0.
  */
 static void
 take_number_0(struct gantry_queue *q)
@@ -1060,8 +1060,8 @@ atomics_return_the_old_value(void)
 }
 
 /*
- * More atomics than there are cells for results, with copies between them. Each atomic must get its
- * own result.
+ * There are more atomics than cells for results, and copies between the atomics. Each atomic must
+ * get its own result.
  */
 static void
 many_atomics_in_flight_keep_their_results(void)

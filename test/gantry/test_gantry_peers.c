@@ -476,8 +476,8 @@ data_bytes(void)
 }
 
 /*
- * 64 peers of 64 operations each must take at most 4 MB, including the memory of the libraries
- * below the engine.
+ * 64 peers of 64 operations each must use at most 4 MB, including memory of the libraries that the
+ * engine uses.
  */
 static void
 a_peer_takes_memory_for_what_it_was_asked_for(void)
@@ -712,7 +712,8 @@ a_running_workers_peer_is_busy_while_descriptors_to_it_are_in_flight(void)
 		sched_yield();
 	ret = gantry_peer_close(q, pa);
 	/*
-	 * If this thread waited for a CPU until the time `late`, both descriptors have completed.
+	 * The peer may be closed (0) only after the time `late`: this thread may have waited for a
+	 * CPU until both descriptors had completed.
 	 */
 	CHECK(ret == -EBUSY || (ret == 0 && rte_get_timer_cycles() >= late), "%d", ret);
 	for (got = 0; got < 2;)

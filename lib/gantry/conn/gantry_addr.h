@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The bytes of a struct gantry_addr: the address by which another queue reaches a queue. */
+/* Writes and reads the bytes of a struct gantry_addr, the address of a queue for other queues. */
 #ifndef GANTRY_ADDR_H
 #define GANTRY_ADDR_H
 

@@ -10,8 +10,8 @@
 #include "gantry_target.h"
 
 /*
- * A CQ without completions. It takes the place of a connection's CQ that could not be created
- * again, for code that polls the connection.
+ * A CQ without completions. If a connection's CQ cannot be created again, code that polls the
+ * connection polls this CQ instead.
  */
 static struct mlx5_cqe64 no_cqe;
 static struct hwq_cq no_cq = {.next = (const uint8_t *)&no_cqe, .lap = MLX5_CQE_OWNER_MASK};
@@ -96,8 +96,8 @@ create(struct gantry_conn *c, struct hwq_domain *domain, const struct hwq_qp_con
 		.max_inline = RTE_MIN(conf->max_inline, qp->sq.max_inline),
 		.n_bb = hwq_sq_n_bb(&qp->sq),
 		/*
-		 * There are four CQEs for each round of the ring, so the WQEBBs of a full ring
-		 * become free by quarters.
+		 * Each quarter of the ring ends with a WQE that makes a CQE. So the WQEBBs of a
+		 * full ring become free by quarters.
 		 */
 		.signal_mask = RTE_MAX(hwq_sq_n_bb(&qp->sq) / 4, 1u) - 1,
 		.state = GANTRY_CONN_OPEN,

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A connection: a QP, a CQ that serves no other QP, and counts of the WQEBBs in use.
+ * A connection: a QP, its own CQ, and counts of the WQEBBs in use.
  *
- * A CQ must have an entry for a CQE of every WQE of its QPs, because an error flushes all WQEs. A
- * CQ shared by all connections of a queue would need these entries even for peers that are never
- * opened.
+ * Each connection has its own CQ. A CQ must have an entry for each WQE of its QPs, because an error
+ * flushes all WQEs. So a shared CQ would need entries even for peers that are never opened.
  */
 #ifndef GANTRY_CONN_H
 #define GANTRY_CONN_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A set of connections, by index: words of bits, and a word whose bits say which words are not
- * empty. The time of a call does not depend on the number of connections.
+ * A set of connections, by index: an array of words of bits, and a summary word whose bit n is set
+ * if word n is not 0. The time of a call does not depend on the number of connections.
  */
 #ifndef GANTRY_CONN_SET_H
 #define GANTRY_CONN_SET_H
@@ -36,7 +36,9 @@ gantry_conn_set_add_some(struct gantry_conn_set *s, uint32_t word, uint64_t bits
 	s->any |= RTE_BIT64(word);
 }
 
-/* The position of an index, which is the same in every set. For callers that add an index often. */
+/*
+ * The bits of an index, which are the same in every set. Callers that add an index often keep them.
+ */
 struct gantry_conn_place {
 	uint64_t bit; /* the bit of the index in word[word] */
 	uint64_t any; /* the bit of word[word] in `any` */

@@ -14,9 +14,9 @@
 int gantry_path_check(const struct gantry_path *path);
 
 /*
- * Returns a path with the settings of `path`. A setting that `path` does not give is taken from
- * `other`. The GID index of `other` is not used for another port. first: the port that is used if
- * the port of `other` is 0.
+ * Returns a path with the settings of `path`, and with those settings of `other` that `path` does
+ * not have. The GID index of `other` is not used for another port. first: the port, if neither path
+ * has a port.
  */
 struct gantry_path gantry_path_merge(const struct gantry_path *path,
 	const struct gantry_path *other, uint8_t first);

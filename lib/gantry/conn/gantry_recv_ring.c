@@ -131,8 +131,8 @@ settle(struct gantry_recv_comp *comp, const struct hwq_cqe *cqe)
 }
 
 /*
- * Called when a receive failed or was flushed, so the QP is in error. If no send is outstanding,
- * there will be no error CQE of a send. So this function changes the connection's state.
+ * Called when a receive failed or was flushed, so the QP is in error. If no send is outstanding, no
+ * error CQE of a send will report this. So this function changes the connection's state.
  */
 static __rte_cold void
 note_failure(const struct gantry_recv_ring *ring, const struct hwq_cqe *cqe)
@@ -149,8 +149,9 @@ note_failure(const struct gantry_recv_ring *ring, const struct hwq_cqe *cqe)
 }
 
 /*
- * Takes the completed receives of a DC target. If a receive fails, the connection to one initiator
- * has ended. The target has no state of such a connection, so nothing else is done.
+ * Takes the completed receives of a DC target. A failed receive means that the connection to one
+ * initiator has ended. The engine has no state of this connection, so it only completes the
+ * receive.
  */
 static void
 take_of_target(struct gantry_recv_ring *ring)
@@ -210,8 +211,8 @@ gantry_recv_ring_take(struct gantry_recv_ring *ring)
 /* ------------------------------------------------------------------ the end */
 
 /*
- * Gives slots to the receives that are still posted to a target, so that they wait in the ring as
- * receives of a QP do.
+ * Called when the ring leaves its DC target. Gives slots to the receives that are still posted to
+ * the target. After that, these receives wait in the ring, like receives of a QP.
  */
 static void
 leave_target(struct gantry_recv_ring *ring)

@@ -109,7 +109,7 @@ void gantry_recv_ring_free(struct gantry_recv_ring *ring);
 
 /*
  * Called before the connection is closed, or when the device is lost. Settles the receives whose
- * CQEs have come, and stops using the receive queue or target. The other receives wait for
+ * CQEs have come, and stops using the receive queue or DC target. All other receives wait for
  * gantry_recv_ring_settle(). Owner thread.
  */
 void gantry_recv_ring_leave(struct gantry_recv_ring *ring);
@@ -127,10 +127,10 @@ void gantry_recv_ring_settle(struct gantry_recv_ring *ring, enum gantry_status s
  */
 void gantry_recv_ring_flush(struct gantry_recv_ring *ring);
 
-/* Notes which receives are posted now, for gantry_drain.c. Owner thread. */
+/* Marks the receives that are posted now, for gantry_drain.c. Owner thread. */
 void gantry_recv_ring_mark(struct gantry_recv_ring *ring);
 /*
- * Returns true if all receives that were posted at the mark have completed, handed out or not.
+ * Returns true if all marked receives have completed; their completions need not be handed out yet.
  * Owner thread.
  */
 bool gantry_recv_ring_mark_is_reached(const struct gantry_recv_ring *ring);

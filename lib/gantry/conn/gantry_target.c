@@ -101,7 +101,9 @@ gantry_target_ring(struct gantry_target *t)
 	hwq_srq_ring(t->srq);
 }
 
-/* Notes that the receive of this entry is no longer posted. Returns its cookie. */
+/*
+ * Marks the entry as free, because its receive is no longer posted. Returns the receive's cookie.
+ */
 static uint64_t
 release(struct gantry_target *t, struct gantry_target_entry *e)
 {

@@ -34,9 +34,9 @@ struct gantry_target {
 };
 
 /*
- * Creates a target for `depth` receives at once; `depth` may be 0. Returns 0 or a negative errno,
- * which a line of the log explains. After an error *out is NULL, or has objects that the device did
- * not destroy; the caller then calls gantry_target_destroy().
+ * Creates a target for `depth` receives at once; `depth` may be 0. Returns 0, or logs the reason
+ * and returns a negative errno. After an error *out is NULL, or a target with objects that the
+ * device did not destroy. In the second case the caller calls gantry_target_destroy().
  */
 int gantry_target_create(struct hwq_domain *domain, const struct hwq_path *path, uint32_t depth,
 	int socket, struct gantry_target **out);
@@ -68,8 +68,8 @@ unsigned int gantry_target_poll(struct gantry_target *t, struct hwq_cqe *cqe, ui
 bool gantry_target_take_back(struct gantry_target *t, uint32_t *at, uint64_t *cookie);
 
 /*
- * Notes which receives are posted. gantry_target::n_old is the number of these receives that have
- * not completed yet.
+ * Marks the receives that are posted now. gantry_target::n_old is the number of marked receives
+ * that have not completed yet.
  */
 void gantry_target_mark(struct gantry_target *t);
 

@@ -53,7 +53,7 @@ struct gantry;
  */
 struct gantry_login_conf {
 	uint32_t credential_id; /**< id of the credential in the device */
-	/** id of the import KEK of the device that wraps the credential and the DEKs */
+	/** id of the device's import KEK, which wraps the credential and the DEKs */
 	uint32_t import_kek_id;
 	const void *credential;  /**< the credential, wrapped by that KEK */
 	uint32_t credential_len; /**< bytes of the credential, at most 48 */

@@ -63,8 +63,8 @@ struct verdict {
 /* The verdict after an event which says that the QP or its CQ failed. No WQE failed. */
 static const struct verdict of_event = {GANTRY_QP_EVENT, GANTRY_QP_EVENT, true, true};
 /*
- * The verdict for a connection that makes no CQEs, even after the QP was told to flush. Nothing is
- * replayed, because a replay might wait as long.
+ * The verdict for a connection that makes no CQEs, even after the engine has moved the QP to error.
+ * Nothing is replayed, because a replay may get stuck in the same way.
  */
 static const struct verdict of_silence = {GANTRY_TIMED_OUT, GANTRY_TIMED_OUT, false, false};
 static const struct verdict of_lost_device = {GANTRY_DEVICE_LOST, GANTRY_DEVICE_LOST, false, false};
@@ -77,8 +77,8 @@ verdict_of(const struct gantry_queue *q, const struct gantry_conn *c, uint8_t sy
 
 	if (status == GANTRY_FLUSHED) {
 		/*
-		 * A WQE was flushed, and there was no earlier error CQE. So the QP failed by
-		 * itself, or it was stuck.
+		 * A WQE was flushed, and no earlier CQE had an error. So the QP failed by an event,
+		 * or the engine has moved a stuck QP to error.
 		 */
 		if (c->state != GANTRY_CONN_FAILING)
 			return of_event;
@@ -131,9 +131,9 @@ log_failed_wqe(struct gantry_queue *q, const struct gantry_conn *c, const struct
 }
 
 /*
- * Notes the failure of connection c for telemetry. failed: the completion of the failed descriptor,
- * or NULL. index: the index of the failed WQE, or of the oldest outstanding WQE. cqe: the CQE with
- * the reason, or NULL.
+ * Stores the failure of connection c for telemetry. failed: the completion of the failed
+ * descriptor, or NULL. index: the index of the failed WQE, or of the oldest outstanding WQE. cqe:
+ * the CQE with the reason, or NULL.
  */
 static __rte_cold void
 note_failure(struct gantry_queue *q, const struct gantry_conn *c, const struct gantry_comp *failed,
@@ -295,8 +295,8 @@ fail_from(struct gantry_queue *q, struct gantry_conn *c, uint64_t index, const s
 }
 
 /*
- * Gives up a connection that cannot be repaired: from now on its descriptors are refused. Other
- * connections are not affected.
+ * Called when a connection cannot be repaired. From then on its descriptors are refused. All other
+ * connections still work.
  */
 static void
 give_repair_up(struct gantry_queue *q, struct gantry_conn *c, int ret)
@@ -502,8 +502,8 @@ gantry_recover_silent(struct gantry_queue *q, struct gantry_conn *c)
 		return;
 	if (c->recv != NULL) {
 		/*
-		 * A QP in error accepts no message. So when this call returns, there is a CQE for
-		 * each message that the sender believes delivered.
+		 * A QP in error accepts no message. So after this call there is a CQE for each
+		 * message whose sender got a completion without an error.
 		 */
 		ret = hwq_qp_fail(c->qp);
 		gantry_recv_ring_take(c->recv);

@@ -19,8 +19,8 @@
 #include "gantry_queue.h"
 
 /*
- * This bit in `where` makes the index greater than every index of a connection, so a held slot is
- * never done.
+ * With this bit in `where`, the index is greater than every index of a connection. So a held slot
+ * never counts as done.
  */
 #define GANTRY_WHERE_HELD (UINT64_C(1) << (GANTRY_WHERE_SHIFT - 1))
 
@@ -32,8 +32,8 @@ bool gantry_replay_save(struct gantry_queue *q, const struct gantry_conn *c, uin
 	uint64_t from, uint64_t end);
 
 /*
- * Returns true if a UMR is among the WQEs in [from, end). If the UMR does not run, a key does not
- * get its layout.
+ * Returns true if one of the WQEs in [from, end) is a UMR. If the WQEs do not run, the UMR's key
+ * does not get its layout.
  */
 bool gantry_replay_loses_key(const struct gantry_conn *c, uint64_t from, uint64_t end);
 

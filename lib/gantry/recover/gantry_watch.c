@@ -15,8 +15,9 @@
 #include "gantry_txn_run.h"
 
 /*
- * One call counts at most 1/LEAST_CALLS of the deadline. So after the process was stopped, or the
- * owner did not poll for long, the device still gets time to complete WQEs.
+ * A deadline needs at least this number of calls: one call counts at most 1/LEAST_CALLS of it. So
+ * if the process was stopped, or the owner did not poll for long, the device still gets time to
+ * complete WQEs.
  */
 #define LEAST_CALLS 4
 /* The pause before the next try to resume a drained send queue is 1/RESUMES_A_SECOND seconds. */
@@ -25,8 +26,8 @@
 /*
  * Resumes a send queue that stands still. If the device refuses, the call is tried again after a
  * pause, until the deadline. A DC initiator cannot be resumed: Linux allows no change from SQD to
- * RTS for it (modify_dci_qp_is_ok() in mlx5_ib). So its QP is told to flush, and has then failed by
- * an event.
+ * RTS for it (modify_dci_qp_is_ok() in mlx5_ib). So the engine moves the QP of a DC initiator to
+ * error, and handles this as a failure by an event.
  */
 static void
 resume(struct gantry_queue *q, struct gantry_conn *c, uint64_t now)
@@ -81,8 +82,8 @@ watch(struct gantry_queue *q, struct gantry_conn *c, uint64_t now, uint64_t elap
 		return;
 	}
 	/*
-	 * `done` has not changed, so WQEs have been outstanding since the last call. If the last of
-	 * them had completed, `done` would differ.
+	 * `done` has not changed, so no WQE has completed since the last call, and the same WQEs
+	 * are outstanding.
 	 */
 	c->still_tsc += elapsed;
 	if (c->still_tsc >= q->deadline_tsc)

@@ -11,7 +11,7 @@
 #include <rte_bitops.h>
 #include <rte_common.h>
 
-/* If there are at least so many retired nodes, reclaim() runs. */
+/* number of retired nodes from which on reclaim() runs */
 #define RECLAIM_AT 128
 
 /* ------------------------------------------------------------------ the readers */
@@ -49,8 +49,8 @@ gantry_region_view_update(struct gantry_region_view *v)
 	uint64_t version;
 
 	/*
-	 * The barrier is here and not in gantry_region_enter(), because the kernel seldom refuses
-	 * membarrier(2).
+	 * Few kernels refuse membarrier(2). So the barrier is here, and not in
+	 * gantry_region_enter(), which is on the fast path.
 	 */
 	if (v->fenced)
 		atomic_exchange_explicit(&v->state, GANTRY_REGION_INSIDE, memory_order_seq_cst);
@@ -115,8 +115,8 @@ look_further(struct gantry_region_view *v, uint64_t shifts, uint64_t addr, uint6
 	const struct gantry_region *r;
 
 	/*
-	 * A search of up to three levels of the tree takes less time than a search of groups of
-	 * several granule lengths.
+	 * If granules have several lengths, and the tree has at most three levels, a search of the
+	 * tree takes less time than a search of the groups.
 	 */
 	if ((shifts & (shifts - 1)) == 0 || v->root == NULL || v->root->height > 2) {
 		r = look_in_groups(v, shifts, addr, len);
@@ -219,7 +219,7 @@ current_root(const struct gantry_region_dir *dir)
 	return atomic_load_explicit(&dir->root, memory_order_relaxed);
 }
 
-/* Makes spare nodes of the retired nodes that no reader can read any more. */
+/* Moves retired nodes that no reader can read any more to the spare nodes. */
 static void
 reclaim(struct gantry_region_dir *dir)
 {
@@ -337,7 +337,8 @@ gantry_region_dir_init(struct gantry_region_dir *dir)
 	dir->retired_end = &dir->retired;
 	TAILQ_INIT(&dir->views);
 	/*
-	 * A process has to register once before its first barrier. Registering again costs little.
+	 * A process must register for membarrier(2) before its first barrier. Another registration
+	 * costs little.
 	 */
 	dir->fenced = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) != 0;
 	ret = gantry_region_hints_init(&dir->hints);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Registered regions: from an address to the keys of the region that covers it.
+ * Registered regions: finds the region that covers an address, and so the region's keys.
  *
  *   any thread, one at a time                 a queue's owner thread
  *     gantry_region_add(), _remove()            gantry_region_enter()   begins a call
@@ -92,7 +92,7 @@ struct gantry_region_view {
 	_Atomic uint64_t drained;
 	/*
 	 * Equal to `version`, or 0. If it is 0, gantry_region_enter() returns true in each call of
-	 * the owner. It is 0 if readers execute the barrier, if a version drains, and while
+	 * the owner. It is 0 in three cases: readers execute the barrier, a version drains, or
 	 * latencies are measured.
 	 */
 	uint64_t expect;
@@ -127,7 +127,9 @@ struct gantry_region_change {
 uint64_t gantry_region_replace(struct gantry_region_dir *dir, const struct gantry_region_change *c);
 uint64_t gantry_region_add(struct gantry_region_dir *dir, const struct gantry_region *r);
 uint64_t gantry_region_remove(struct gantry_region_dir *dir, const struct gantry_region *r);
-/* Sets the region of all memory that is not in the tree. r may be NULL. Returns the new version. */
+/*
+ * Sets the region for all memory that is not in the tree; r may be NULL. Returns the new version.
+ */
 uint64_t gantry_region_set_any(struct gantry_region_dir *dir, const struct gantry_region *r);
 /*
  * Publishes a new version with the same regions, so that objects other than regions can be freed
@@ -140,14 +142,15 @@ uint64_t gantry_region_renew(struct gantry_region_dir *dir);
 const struct gantry_region *gantry_region_overlap(const struct gantry_region_dir *dir,
 	uint64_t addr, uint64_t len);
 /*
- * Returns a version that all readers have passed: no reader is in a call that began before the
- * publication of this version, and no WQE from before the publication is outstanding. The result is
- * at most `version`, which gantry_region_barrier() has returned. The caller has dir->lock.
+ * Returns a version that all readers have passed. This means that no reader is in a call that began
+ * before the version was published, and no WQE from before the publication is outstanding. version:
+ * the result of gantry_region_barrier(); the result is at most this version. The caller has
+ * dir->lock.
  */
 uint64_t gantry_region_passed(const struct gantry_region_dir *dir, uint64_t version);
 /*
- * After this function, each call that a reader begins sees all publications up to now. Returns the
- * version of the last publication.
+ * After this function has returned, each new call of a reader sees all publications that were made
+ * before. Returns the version of the last publication.
  */
 uint64_t gantry_region_barrier(const struct gantry_region_dir *dir);
 
@@ -221,8 +224,9 @@ gantry_region_covers(const struct gantry_region *r, uint64_t addr, uint64_t len)
 }
 
 /*
- * Returns the region in one place of the table of hints: the first place for addr, if granules have
- * the length of the last right hint. The caller checks whether the region covers addr.
+ * Returns the region in one place of the table of hints: the first place for addr. For this,
+ * granules are taken to have the length of the last right hint. The caller checks whether the
+ * region covers addr.
  */
 static inline const struct gantry_region *
 gantry_region_near(const struct gantry_region_view *v, uint64_t addr)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Edits the hints: adds regions to places, removes them, and enlarges the table. */
+/* Edits the table of hints: adds and removes hints, and enlarges the table. */
 #include "gantry_region_hint.h"
 
 #include <errno.h>
@@ -132,8 +132,8 @@ table_add(struct gantry_region_table *t, uint64_t granule, const struct gantry_r
 	if (place == UINT64_MAX)
 		return;
 	/*
-	 * Most look-ups should end at the first place. If the region at this place has another
-	 * first place, this region is moved.
+	 * Most look-ups should end at the first place of a group. If the region at this place has
+	 * another first place, it is moved to make room for r.
 	 */
 	if (place != first && !is_first_place(t, first, there)) {
 		place_set(t, place, there);
@@ -165,7 +165,7 @@ is_copied(const struct gantry_region_hints *h, uint64_t granule)
 }
 
 /*
- * Copies the next group to two groups of `next`. These two groups get regions from this group only.
+ * Copies the next group to two groups of `next`. No other group is copied to these two groups.
  */
 static void
 copy_group(struct gantry_region_hints *h)

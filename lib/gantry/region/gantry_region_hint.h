@@ -4,21 +4,21 @@
  *
  * A granule is an aligned piece of the address space. Its length is 256 bytes, 4 KiB, 64 KiB, 1 MiB
  * and so on. A region has granules of one length: the greatest of these lengths that is not greater
- * than the region's length. So at most 17 granules overlap the region. A hint is an entry of the
- * table, from a granule to a region. An address is looked up once for each granule length that
- * occurs.
+ * than the region's length. So at most 17 granules overlap the region. The table has places, each
+ * with a hint or empty. A hint is a pointer to a region that overlaps a granule. An address is
+ * looked up once for each granule length that occurs.
  *
  *   address >> log2 of the length --- hash ---> groups of 8 places, a cache line each ---> regions
  *
  * A hint may be missing, because its group is full or there was not enough memory. Then the tree is
- * searched. A wrong hint does no harm, because the reader compares the region's addresses. So edits
- * may change places while readers read them. A region's hints are added before the version with the
- * region is published, and removed before the version without it is published.
+ * searched. A wrong hint does no harm, because the reader compares the region's addresses. So an
+ * edit may overwrite hints while readers read them. A region's hints are added before the version
+ * with the region is published, and removed before the version without it is published.
  *
  * A table that is half full is copied to a table of twice the size. Each edit copies some groups,
- * so that no edit costs much more than another. One thread edits at a time. Readers may still read
- * old tables, so old tables are freed only with the directory. All tables together are at most
- * twice as large as the newest table.
+ * so that all edits cost about the same. One thread edits at a time. Readers may still read old
+ * tables, so old tables are freed only with the directory (struct gantry_region_dir). All tables
+ * together are at most twice as large as the newest table.
  */
 #ifndef GANTRY_REGION_HINT_H
 #define GANTRY_REGION_HINT_H
@@ -38,19 +38,18 @@
 #define GANTRY_REGION_LENGTHS_LOG 4
 #define GANTRY_REGION_LENGTHS     14
 
-/* A place of a table of hints: a pointer to a region. */
+/* The content of a place: a pointer to a region. An empty place points to gantry_region_none. */
 typedef _Atomic(const struct gantry_region *) gantry_region_cell;
 
 /* The fields of a table that a look-up needs. Readers keep a copy. */
 struct gantry_region_places {
 	gantry_region_cell *place;
-	uint32_t shift; /* hash >> shift is the place at which a look-up begins */
+	uint32_t shift; /* hash >> shift is the index of the place at which a look-up begins */
 };
 
 struct gantry_region_table {
 	/*
-	 * Constant. The places lie behind the struct. A place without a region has
-	 * gantry_region_none.
+	 * Constant. The array of places follows the struct in memory.
 	 */
 	struct gantry_region_places places;
 	uint32_t n; /* number of places with a region */

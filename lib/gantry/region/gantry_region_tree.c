@@ -9,11 +9,10 @@
 #include "gantry_alloc.h"
 
 #define FAN GANTRY_REGION_FAN
-/* A node with fewer entries is joined with a neighbour, unless it is the root. */
+/* fewest entries of a node: a node with fewer is joined with a neighbour, unless it is the root */
 #define MIN_ENTRIES (FAN / 4)
 /*
- * Two neighbours are joined if the joined node has at most so many entries. Such a node is not
- * nearly full.
+ * most entries of a joined node: it must have room for later insertions
  */
 #define JOINED_ENTRIES (FAN * 3 / 4)
 /* The most spare nodes that are kept for later edits. */

@@ -22,7 +22,7 @@
 
 #include <rte_common.h>
 
-/* The most entries of a node. */
+/* maximum number of entries of a node */
 #define GANTRY_REGION_FAN 32
 
 /* A region. It is not changed while a tree has it. A region of length 0 covers nothing. */
@@ -47,7 +47,7 @@ struct gantry_region {
 
 static_assert(sizeof(struct gantry_region) == RTE_CACHE_LINE_SIZE, "a region is one cache line");
 
-/* Returns true if the region is device memory, which the CPU does not copy. */
+/* Returns true if the region is device memory. The CPU does not copy device memory. */
 static inline bool
 gantry_region_is_device(const struct gantry_region *r)
 {

@@ -58,8 +58,8 @@ gantry_desc_head_flags(uint16_t flags)
 }
 
 /*
- * Prepares the completion of a descriptor that succeeds. The function writes words: if it wrote
- * single fields, a compiler would make more than four stores.
+ * Prepares the completion of a descriptor that succeeds. The function writes whole words, which are
+ * four stores. If it wrote single fields, a compiler would make more stores.
  */
 static __rte_always_inline void
 gantry_slot_prepare(struct gantry_comp *comp, const struct gantry_desc *d, uint8_t op, uint64_t len)

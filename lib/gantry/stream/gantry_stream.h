@@ -10,8 +10,8 @@
  *   -----+--------------------+--------------------+----->
  *      next to hand out     next to issue        next to accept
  *
- * Usually few descriptors wait. So the stream of a peer begins with an eighth of `pend`, and gets
- * the whole array when more descriptors wait.
+ * Usually few descriptors wait. So the array `pend` of a peer's stream begins with an eighth of its
+ * full size, and gets the full size when more descriptors wait.
  */
 #ifndef GANTRY_STREAM_H
 #define GANTRY_STREAM_H
@@ -77,9 +77,9 @@ gantry_where_last(uint32_t conn, const struct gantry_conn *c)
 
 /*
  * A row: successive slots whose completions are plain (gantry_finish.h). Each slot has one WQE of
- * one WQEBB, and these WQEs follow each other on one connection. So the number of slots and `done`
- * of the connection tell how many slots are done. Only the latest row is kept, and a failure ends
- * it. For a slot in no row, `where` tells whether the slot is done.
+ * one WQEBB, and these WQEs follow each other on one connection. So the connection's `done` tells
+ * how many slots of the row are done. Only the latest row is kept, and a failure ends it. For a
+ * slot in no row, `where` tells whether the slot is done.
  */
 struct gantry_row {
 	/* Sequence numbers of the first slot, and of the slot behind the last slot. */
@@ -109,8 +109,8 @@ struct gantry_stream {
 	uint32_t mask;
 	bool splitting; /* used by the owner: the descriptor of slot `issue` is issued in part */
 	/*
-	 * If `splitting`: the descriptor was already issued in part when the version that drains
-	 * now began to drain (gantry_drain.h).
+	 * If `splitting`, and a version drains (gantry_drain.h): true if the descriptor was issued
+	 * in part before this version began to drain.
 	 */
 	bool old_split;
 	bool busy;                /* the stream is in the list gantry_unordered::busy */
@@ -124,7 +124,7 @@ struct gantry_stream {
 	/* Used by the owner. */
 	TAILQ_ENTRY(gantry_stream) next_busy;
 	struct gantry_work split; /* if splitting: the WQEs that are still to be posted */
-	bool told_short;          /* a line of the log has said that `pend` could not grow */
+	bool told_short;          /* it was logged that `pend` could not grow */
 };
 
 static_assert(offsetof(struct gantry_stream, mask) == RTE_CACHE_LINE_SIZE,

@@ -89,8 +89,8 @@ gantry_work_is_done(const struct gantry_work *w)
 }
 
 /*
- * Makes *w a copy on the own connection. src and dst are the regions of the addresses in *w. If mmo
- * is true, DMA MMO copies between host memory; otherwise RDMA does.
+ * Makes *w a copy on the own connection. src and dst are the regions of the addresses in *w. mmo:
+ * true: copies between host memory use DMA MMO; false: they use RDMA.
  *
  * DMA MMO copies on the PCI bus (mlx5dv_wr_post(3)), and does not reach device memory. So RDMA
  * copies to and from device memory. RDMA also copies memory on demand: for an RC queue, the kernel

@@ -149,8 +149,8 @@ check_local_part(struct gantry_queue *q, const struct gantry_txn_part *part, boo
 }
 
 /*
- * For a transaction that only checks data: the transfer writes to scratch memory, which nobody
- * reads.
+ * Sets the transfer of a transaction that only checks data: it writes to scratch memory, which is
+ * never read.
  */
 static enum gantry_status
 take_scratch(const struct gantry_queue *q, uint32_t len, struct gantry_txn_plan *plan)
@@ -274,7 +274,10 @@ gantry_txn_copy_profile(struct gantry_queue *q, uint16_t id)
 	c->serial = gantry_shelf_serial(shelf, id);
 	if (c->serial == 0 || !gantry_shelf_read(shelf, id, c->serial, &c->p))
 		return NULL;
-	/* A serial number is never used for another profile. */
+	/*
+	 * A serial number is never used for another profile. So while the shelf has this number,
+	 * the copy is right.
+	 */
 	c->cell = gantry_shelf_cell(shelf, id);
 	c->mark = id + 1;
 	return c;

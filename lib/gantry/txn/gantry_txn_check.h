@@ -30,8 +30,8 @@ struct gantry_txn_move {
 };
 
 /*
- * The plan of a checked transaction: together with struct gantry_txn_open, all that is needed to
- * post it.
+ * The plan of a checked transaction. The plan and struct gantry_txn_open have all values that
+ * gantry_txn_post() needs.
  */
 struct gantry_txn_plan {
 	const struct gantry_profile *profile;

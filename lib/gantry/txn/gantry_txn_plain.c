@@ -46,7 +46,10 @@ run_begin(struct run *run, struct gantry_queue *q, uint32_t conn, struct gantry_
 	const bool read = txn->op == GANTRY_OP_READ;
 	struct gantry_conn *c = &q->conn[conn];
 
-	/* Without this statement, the compiler computes the address again at each use. */
+	/*
+	 * Makes the compiler keep the address in a register. Otherwise it computes the address at
+	 * each use.
+	 */
 	__asm__("" : "+r"(c));
 	if (unlikely(c->state != GANTRY_CONN_TXN || c->txns->stop != GANTRY_TXN_RUNS ||
 		     (!read && txn->op != GANTRY_OP_WRITE) ||

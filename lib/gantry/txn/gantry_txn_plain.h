@@ -71,7 +71,7 @@ uint32_t gantry_txn_post_plain(struct gantry_queue *q, struct gantry_stream *s, 
 	struct gantry_txn_cached *profile, const struct gantry_desc *desc, uint32_t n);
 
 /*
- * As gantry_txn_post_plain(), for a transaction that is alone in a call of the owner and whose good
+ * As gantry_txn_post_plain(), for a call of the owner with only one transaction, whose good
  * response is posted at once. Also rings the doorbell.
  */
 bool gantry_txn_post_plain_one(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,

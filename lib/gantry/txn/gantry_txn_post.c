@@ -26,7 +26,10 @@ commit(struct gantry_queue *q, struct gantry_conn *c, struct gantry_txn_open *t,
 	hwq_burst_end_at(b, n_bb, last_bb);
 	c->posted += n;
 	t->last = c->posted - last_bb;
-	/* If WQEs wait for the doorbell, an earlier call has added the connection to the set. */
+	/*
+	 * If earlier WQEs wait for the doorbell, the connection is in the set of such connections
+	 * already.
+	 */
 	if (unlikely(is_first))
 		gantry_note_posted(q, c - q->conn, n);
 	else
@@ -72,8 +75,8 @@ put_moves(struct hwq_burst *b, const struct hwq_mkey *mkey, const struct gantry_
 	uint32_t n, bool answers)
 {
 	/*
-	 * If there are several transfers, their CQEs tell in which one a signature was wrong:
-	 * gantry_txn_note_wrong().
+	 * If there are several transfers, each makes a CQE. gantry_txn_note_wrong() then knows the
+	 * transfer with the wrong signature.
 	 */
 	unsigned int flags = n > 1 || !answers ? HWQ_WQE_SIGNALED : 0;
 	unsigned int after = HWQ_WQE_AFTER_UMR;

@@ -34,9 +34,10 @@ gantry_txn_sig_tags(const struct gantry_txn_tags *tags)
 }
 
 /*
- * Returns true if the good response is posted together with the transfers. Its fence holds all WQEs
- * behind a read until the data have arrived. So while more than one other transaction is open, it
- * is faster to post the response after the CQE (doc/transactions.md).
+ * Returns true if the good response is posted together with the transfers. The fence of this
+ * response delays all later WQEs until the data of a read have arrived. So while more than one
+ * other transaction is open, it is faster to post a read's response after its CQE
+ * (doc/transactions.md).
  */
 static inline bool
 gantry_txn_answers_at_once(const struct gantry_txn_line *line, uint32_t good_len, bool read)

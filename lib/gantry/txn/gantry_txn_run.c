@@ -52,7 +52,10 @@ open_txn(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
 	enum gantry_status status;
 	bool encrypts;
 
-	/* Without this statement, the compiler computes the address again at each use. */
+	/*
+	 * Makes the compiler keep the address in a register. Otherwise it computes the address at
+	 * each use.
+	 */
 	__asm__("" : "+r"(c));
 	/* If no transaction is free, the descriptor has to wait, so it is not checked yet. */
 	if (unlikely(t == NULL))

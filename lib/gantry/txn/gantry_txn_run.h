@@ -17,9 +17,9 @@ struct gantry_stream;
 struct hwq_cqe;
 
 /*
- * Issues the transaction of slot `issue`, or settles it with the status that refuses it. The caller
- * has prepared its completion. Returns false if the transaction has to wait; no WQE of it is posted
- * then. Owner thread.
+ * Issues the transaction of slot `issue`. A transaction that breaks a rule is settled with the
+ * status of this rule. The caller has prepared the completion. Returns false if the transaction has
+ * to wait; none of its WQEs is posted then. Owner thread.
  */
 bool gantry_txn_issue(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *d);
 
@@ -31,15 +31,14 @@ uint32_t gantry_txn_run(struct gantry_queue *q, struct gantry_stream *s,
 	const struct gantry_desc *desc, uint32_t n);
 
 /*
- * As gantry_txn_run(), for a transaction that is alone in a call of the owner. Also rings the
- * doorbell. If it returns false, the caller calls gantry_txn_run().
+ * As gantry_txn_run(), for a call of the owner with only one transaction. Also rings the doorbell.
+ * If it returns false, the caller calls gantry_txn_run().
  */
 bool gantry_txn_run_one(struct gantry_queue *q, struct gantry_stream *s,
 	const struct gantry_desc *d);
 
 /*
- * Called for a CQE of connection c that reports a wrong signature. Notes this signature. The CQE
- * completes no WQE.
+ * Called for a CQE of connection c that reports a wrong signature. Such a CQE completes no WQE.
  */
 void gantry_txn_note_error(struct gantry_queue *q, struct gantry_conn *c,
 	const struct hwq_cqe *cqe);

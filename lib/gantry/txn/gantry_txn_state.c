@@ -242,10 +242,10 @@ gantry_txn_fail(struct gantry_conn *c, uint64_t index, enum gantry_status first,
 
 	gantry_txn_look_behind(c);
 	/*
-	 * The failed WQE is at `index`. `last` is the index of a transaction's last WQE. The
-	 * transactions' WQEs are in the order of the list, except for responses that were posted
-	 * later. So the failed WQE belongs to the transaction with the lowest `last` that is at
-	 * least `index`.
+	 * The failed WQE is at `index`. `last` is the index of a transaction's last WQE. The list
+	 * is not sorted by `last`, because a response may be posted later than the WQEs of the next
+	 * transactions. So the failed WQE belongs to the transaction with the lowest `last` that is
+	 * at least `index`.
 	 */
 	TAILQ_FOREACH(t, &c->txns->open, next)
 		if (t->last >= index && (owner == NULL || t->last < owner->last))

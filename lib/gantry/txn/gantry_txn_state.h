@@ -99,17 +99,17 @@ gantry_txn_check_key(struct gantry_txn_open *t)
 }
 
 /*
- * Notes that a CQE reports the first wrong signature of this key. This CQE is between the CQE of
- * the transfer with the wrong signature and the CQE of the transfer before it. So its position
- * tells which transfer has the wrong signature.
+ * Called for the CQE that reports the first wrong signature of this key. Finds the transfer with
+ * the wrong signature: the CQE is between the CQE of this transfer and the CQE of the transfer
+ * before it. Stores this transfer in the transaction.
  */
 void gantry_txn_note_wrong(struct gantry_conn *c, uint32_t key);
 /*
- * If gantry_txn_note_wrong() has noted a transfer, reads the CQE behind the one that reported the
- * wrong signature (gantry_txn_line::next_ci). If this CQE belongs to the noted transfer, sets
- * is_sure of the transaction. If it belongs to a different transfer, a CQE was lost, and is_sure
- * stays as it is. Called after CQEs were taken, and before WQEs are posted: new WQEs let the device
- * overwrite this CQE.
+ * If gantry_txn_note_wrong() has stored a transfer, reads the CQE after the CQE that reported the
+ * wrong signature (gantry_txn_line::next_ci). If this next CQE belongs to the stored transfer, sets
+ * is_sure of the transaction. If it belongs to another transfer, a CQE was lost, and is_sure does
+ * not change. Called after CQEs were taken, and before WQEs are posted: after new WQEs the device
+ * may overwrite the CQE.
  */
 void gantry_txn_look_behind(struct gantry_conn *c);
 

@@ -110,7 +110,10 @@ find_wrong(struct gantry_conn *c, struct wrong *w)
 	}
 }
 
-/* Carries out step 3. Returns 0 or the device's error. After an error nothing was cancelled. */
+/*
+ * Cancels the good responses of transactions with a wrong signature (step 3 of the list in
+ * gantry_txn_stop.h). Returns 0 or the device's error. After an error nothing was cancelled.
+ */
 static int
 cancel_wrong(struct gantry_queue *q, struct gantry_conn *c)
 {

@@ -27,12 +27,15 @@
  */
 void gantry_txn_stop_expect(struct gantry_queue *q, struct gantry_conn *c);
 
-/* Returns true if the event has come. The caller then polls the CQ (step 1). */
+/*
+ * Returns true if the event has come. The caller then polls the CQ, which is step 1 of the list
+ * above.
+ */
 bool gantry_txn_stop_has_come(struct gantry_queue *q, struct gantry_conn *c);
 
 /*
- * Carries out steps 2 to 4, as far as the device permits. Returns false if the device refused a
- * step too often. Owner thread; cold.
+ * Carries out steps 2 to 4 of the list above, as far as the device permits. Returns false if the
+ * device refused a step too often. Owner thread; cold.
  */
 bool gantry_txn_stop_handle(struct gantry_queue *q, struct gantry_conn *c);
 

@@ -115,8 +115,9 @@ hwq_umr_image_pattern(struct hwq_umr_image *image, uint32_t access_flags, uint32
 }
 
 /*
- * Checks an image for a key that signs, encrypts, or has a variant other than 0. @return false if
- * the batch has failed.
+ * For the rare cases: checks that the image may configure mkey. A key that signs or encrypts is
+ * refused; for every other key, the layout is checked. @return false if the check fails: then the
+ * batch has failed.
  */
 static HWQ_INLINE bool
 hwq_wr_image_is_good(struct hwq_wr *wr, const struct hwq_mkey *mkey,
