@@ -149,7 +149,7 @@ send_record(struct run *run, struct ask *ask, const struct sg *data)
 		ask->is_sent = ask->sent == ask->to_send;
 		ask->since = 0;
 		run->work++;
-		/* The next turns look for the answer. */
+		/* makes the next turns read the connection's answers */
 		turn_slot()->wire_turns = 0;
 	}
 	return err;

@@ -158,7 +158,7 @@ sleep_at_pages(struct softhca_lanes *lanes, struct lane_slot *slot)
 
 	lanes_get_up(lanes);
 	if (lanes->wire != NULL && (n <= 0 || event.data.fd == lanes->wire->poll_fd)) {
-		/* The next turns look for records. */
+		/* makes the next turns look for records */
 		slot->wire_turns = 0;
 		return 0;
 	}
