@@ -170,7 +170,7 @@ class Comparing(unittest.TestCase):
             self.assertIn(word, got.stdout + got.stderr)
 
     def test_agreement(self):
-        self.expect(0, ['5 facts', 'Linux (4.2)', 'DPDK (of today)', '5 agreed by several', ' 0 disagreed'])
+        self.expect(0, ['5 facts', 'Linux (4.2)', 'DPDK (of today)', '5 confirmed by several sources', ' 0 undecided'])
 
     def test_another_offset_of_ours_disagrees_with_both(self):
         self.expect(1, ['DISAGREED', 'POT_HANDLE 0x18 +16; Linux: 0x10 +16; DPDK: 0x10 +16'],
@@ -189,11 +189,11 @@ class Comparing(unittest.TestCase):
     def test_one_tree_alone_disagrees_until_it_is_resolved(self):
         theirs = FIRMWARE.replace('spout[0x8];\n\tu8 reserved_at_8[0x8]', 'spout[0x9];\n\tu8 reserved_at_9[0x7]')
         self.expect(1, ['DISAGREED: drivers/softhca/pot.c: POT_SPOUT 0x0 +8; Linux: 0x0 +9'], theirs=theirs)
-        self.expect(0, ['1 disagreed and resolved'], theirs=theirs, resolved='POT_SPOUT | Linux | 0x0 +9\n')
-        self.expect(1, ['1 disagreed'], theirs=theirs, resolved='POT_SPOUT | Linux | 0x0 +7\n')
+        self.expect(0, ['1 where sources differ, decided'], theirs=theirs, resolved='POT_SPOUT | Linux | 0x0 +9\n')
+        self.expect(1, ['1 undecided'], theirs=theirs, resolved='POT_SPOUT | Linux | 0x0 +7\n')
 
     def test_what_nobody_else_has_is_said(self):
-        self.expect(0, ['ours alone: drivers/softhca/pot.c: POT_KNOB 0xff', '1 ours alone'],
+        self.expect(0, ['no source: drivers/softhca/pot.c: POT_KNOB 0xff', '1 in no source'],
                     code=OURS.replace('POT_SPOUT = 0x00,', 'POT_KNOB = 0xff, POT_SPOUT = 0x00,'))
 
     def test_the_table(self):

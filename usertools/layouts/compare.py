@@ -78,8 +78,8 @@ class Row:
         if self.open:
             return 'DISAGREED'
         if self.against:
-            return 'resolved'
-        return f'{len(self.agreed)} agree' if len(self.agreed) > 1 else '1 agrees' if self.agreed else 'ours alone'
+            return 'decided'
+        return f'{len(self.agreed)} agree' if len(self.agreed) > 1 else '1 agrees' if self.agreed else 'no source'
 
     def line(self, names):
         cells = [show(self.said[n]) if n in self.against else 'as ours' if n in self.agreed else '' for n in names]
@@ -98,8 +98,8 @@ def print_table(rows, names):
 
 def print_summary(rows):
     for title, some in (('DISAGREED', [r for r in rows if r.open]),
-                        ('disagreed, and resolved in doc/hardware.md', [r for r in rows if r.against and not r.open]),
-                        ('ours alone', [r for r in rows if not r.against and not r.agreed])):
+                        ('sources differ, decided in doc/hardware.md', [r for r in rows if r.against and not r.open]),
+                        ('no source', [r for r in rows if not r.against and not r.agreed])):
         for row in some:
             says = '; '.join(f'{t}: {show(row.said[t])}' for t in row.against)
             print(f'{title}: {row.item.group}: {row.item.name} {show(row.item.value)}{"; " if says else ""}{says}')
@@ -133,8 +133,8 @@ def main():
     alone = sum(not r.agreed and not r.against for r in rows)
     wrong = sum(bool(r.open) for r in rows)
     sums = (f'{len(rows)} facts, compared with ' + ', '.join(f'{t.name} ({t.revision})' for t in known)
-            + f': {several} agreed by several, {single} by one, {sum(bool(r.against) for r in rows) - wrong} disagreed and '
-            f'resolved, {alone} ours alone, {wrong} disagreed')
+            + f': {several} confirmed by several sources, {single} by one; {sum(bool(r.against) for r in rows) - wrong} where '
+            f'sources differ, decided; {alone} in no source; {wrong} undecided')
     print('\n' + (textwrap.fill(sums, PAGE_WIDTH) if args.table else sums))
     return 1 if wrong else 0
 
