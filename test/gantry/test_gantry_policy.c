@@ -390,8 +390,8 @@ a_call_copies_64_kib_by_the_cpu_at_most(void)
 	CHECK_EQ(gantry_sleep_limit(q), GANTRY_SLEEP_FOR_EVER);
 
 	/*
-	 * The limit applies to the sum of many short copies. First their flags name the CPU, then a
-	 * rule names the CPU.
+	 * The limit applies to the sum of many short copies. In the first turn flags name the CPU,
+	 * in the second turn a rule names the CPU.
 	 */
 	for (turn = 0; turn < 2; turn++) {
 		CHECK_EQ(gantry_policy_set(q, turn == 0 ? NULL : &all_by_cpu), 0);
@@ -683,7 +683,7 @@ the_first_rule_that_fits_says_who_copies(void)
 }
 
 /*
- * If the first rule names the carrier that would be used without rules, the rules after it must
+ * The first rule names the carrier that would also be used without rules. The rules after it must
  * still apply.
  */
 static void
@@ -728,7 +728,7 @@ descriptors_in_flight_count_for_rules(void)
 
 /*
  * A policy must apply to every copy whose carrier is chosen after the policy was set, even if the
- * copy was submitted before. Here the copy waits for its fence.
+ * copy was submitted before. In this case the copy was submitted before, and waits for its fence.
  */
 static void
 a_policy_is_for_copies_that_wait_too(void)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Random descriptors on several queues, while memory, peers and layouts are created and removed and
- * the adapter fails. The results are compared with a model that is written only from the headers.
- * Each descriptor must complete exactly once, in order, with a status that the model allows, and
- * every byte of memory must be right.
+ * Random descriptors on several queues, while memory, peers and layouts are created and removed,
+ * and while faults of the adapter occur. The results are compared with a model that is written only
+ * from the headers. Each descriptor must complete exactly once, in order, with a status that the
+ * model allows. Every byte of memory must be right.
  *
  * usage: test_gantry_random [SEED [DESCRIPTORS]]
  *        test_gantry_random --empty DESCRIPTORS [SEED]
@@ -61,8 +61,8 @@ side_open(unsigned int i)
 	struct side *s = &run.side[i];
 	const struct gantry_worker_conf conf = {
 		/*
-		 * replays is greater than the possible number of failures in a row, so a flushed
-		 * copy is always executed again.
+		 * The limit `replays` is greater than the possible number of failures in a row, so
+		 * a flushed copy is always executed again.
 		 */
 		.queue = {.depth = i < 2 ? 128 : 16,
 			.unordered = i == 1 || (run.pumped && i == 3),
@@ -270,7 +270,7 @@ static uint64_t n_made;
 /* After this many seconds, a life begins no further round. */
 static uint64_t life_seconds = UINT64_MAX;
 
-/* Runs a life of at most that many rounds. Returns a digest of its results. */
+/* Runs a life of an engine, of at most `rounds` rounds. Returns a digest of its results. */
 static uint64_t
 play_life(unsigned int rounds, uint64_t goal)
 {
@@ -297,7 +297,7 @@ play_life(unsigned int rounds, uint64_t goal)
 	return digest;
 }
 
-/* Runs lives, until that many descriptors have completed. */
+/* Runs lives of engines, until `goal` descriptors have completed. */
 static uint64_t
 play(uint64_t goal)
 {
@@ -379,8 +379,8 @@ print_having(const char *when, struct having h)
 }
 
 /*
- * Runs lives for that many seconds. Each round checks counters and bytes. After the last life, the
- * process must use the same resources as after the first lives.
+ * Runs lives of engines for `length` seconds. Each round checks counters and bytes. After the last
+ * life, the process must use the same resources as after the first lives.
  */
 static void
 soak(uint64_t length)
@@ -431,7 +431,10 @@ digest_of(const char *seed, const char *goal, char *out, size_t len)
 	while (fgets(out, len, f) != NULL)
 		;
 	status = pclose(f);
-	/* The device lacks a feature that the run needs; the run has printed its name. */
+	/*
+	 * The device lacks a feature that the run needs. The run has printed the name of the
+	 * feature.
+	 */
 	if (WIFEXITED(status) && WEXITSTATUS(status) == CHECK_SKIP) {
 		printf("\n%s", out);
 		exit(CHECK_SKIP);

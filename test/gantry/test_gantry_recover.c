@@ -64,9 +64,9 @@ a_copy_is_carried_out_again_as_often_as_it_is_set(void)
 			CHECK_EQ(arena_is_moved(i), !flushed && !fails);
 		}
 		/*
-		 * Each failure makes the engine execute all later copies again, as long as the
-		 * copies may be executed again: first all copies after copy 0, then all copies
-		 * after copy 2, and so on.
+		 * After each failure the engine executes all later copies again, up to the allowed
+		 * number of times: first all copies after copy 0, then all copies after copy 2, and
+		 * so on.
 		 */
 		for (i = 0; i < rows[row].n; i++)
 			n_replays += N_PIECES - 1 - 2 * i;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Workers with rings of receives and rings of their completions. The main lcore sends from a queue
- * of its own. Sleeping lcores do not poll by time, because that would hide a lost wake-up.
+ * Workers with rings of receives and rings of completions of receives. The main lcore sends from
+ * its own queue. In this test sleeping lcores do not poll by time, because that would hide a lost
+ * wake-up.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -25,7 +26,7 @@
 #define PIECE 64
 
 #ifdef GANTRY_ALLOC_LIBC
-#define GOAL 500 /* fewer, because sanitizers are slow */
+#define GOAL 500 /* few messages, because sanitizers are slow */
 #else
 #define GOAL 4000
 #endif
@@ -353,7 +354,7 @@ stopping_keeps_receives(void)
 		send_one(n, 0);
 	take(comp, 3);
 	CHECK_EQ(gantry_worker_stop(w), 0);
-	/* The control thread now owns the queue. */
+	/* The worker is stopped, so the control thread owns the queue. */
 	send_one(6, 0);
 	CHECK_EQ(gantry_recv_poll(gantry_worker_queue(w), comp, 8), 1);
 	check_recv(&comp[0], 6, 0);
@@ -592,8 +593,8 @@ a_worker_with_receives_in_a_ring_is_not_destroyed(void)
 
 /*
  * gantry_worker_conf::producers must apply to the ring of descriptors and to the ring of receives.
- * The test asks rte_ring.h for the kind of the rings, because a race of two producers is seen only
- * by chance.
+ * The test checks the kind of the rings by functions of rte_ring.h, because a race of two producers
+ * would show a wrong kind only by chance.
  */
 static void
 both_rings_are_for_as_many_producers_as_was_said(void)

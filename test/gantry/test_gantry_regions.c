@@ -10,7 +10,10 @@
 #include "check.h"
 #include "gantry_region.h"
 
-/* Slots of STRIDE bytes. If a slot has a region, the region begins at the start of the slot. */
+/*
+ * The address space is divided into slots of STRIDE bytes. A slot has at most one region, which
+ * begins at the start of the slot.
+ */
 #define N_SLOTS 3000
 #define STRIDE  4096
 #define BASE    UINT64_C(0x7f0000000000)
@@ -39,7 +42,7 @@ toggle(uint32_t slot, uint64_t len)
 	is_in[slot] = !is_in[slot];
 }
 
-/* Returns the region with the greatest start address not above addr. It checks all slots. */
+/* Returns the region with the greatest start address that is not above addr. Checks all slots. */
 static const struct gantry_region *
 model_find(uint64_t addr)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory that is registered and removed while queues use it: what gantry_mem_unregister() waits for
- * and for how long, and the status of descriptors that name the memory.
+ * Memory that is registered and removed while queues use it: for which WQEs and how long
+ * gantry_mem_unregister() waits, and the status of descriptors that name the memory.
  */
 #include <malloc.h>
 #include <pthread.h>
@@ -51,8 +51,8 @@ a_removal_waits_for_wqes_that_name_the_region(void)
 	CHECK_EQ(gantry_mem_unregister(mem, 0), -ETIMEDOUT);
 	CHECK_EQ(gantry_mem_unregister(mem, 1), -ETIMEDOUT);
 	/*
-	 * The region is removed from the tree at once, also for queues for which the removal does
-	 * not wait.
+	 * The region is removed from the tree at once. This queue also does not find it, although
+	 * the removal did not wait for this queue.
 	 */
 	CHECK_EQ(env_do_one(resting, d), GANTRY_NOT_REGISTERED);
 	env_collect(q, &comp, 1);
@@ -134,9 +134,10 @@ a_split_copy_keeps_its_region_to_its_end(void)
 }
 
 /*
- * A copy that names the region was flushed by another copy's failure. The copy is posted again with
- * the old key: after the WQEs that were outstanding when the removal began, and even later if the
- * device at first refuses to set the connection up.
+ * A copy that names the region was flushed by another copy's failure, and is posted again with the
+ * old key. This happens after all WQEs have ended that were outstanding when the removal began. It
+ * happens even later if the device at first refuses to set the connection up. The removal must wait
+ * for this copy.
  */
 static void
 a_removal_waits_for_copies_that_are_carried_out_again(void)

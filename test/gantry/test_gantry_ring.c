@@ -24,7 +24,7 @@
 
 /* Number of descriptors for each worker: enough for many laps of the rings. */
 #ifdef GANTRY_ALLOC_LIBC
-#define GOAL 5000 /* fewer, because sanitizers are slow */
+#define GOAL 5000 /* few descriptors, because sanitizers are slow */
 #else
 #define GOAL 30000
 #endif
@@ -212,8 +212,8 @@ full_rings_push_back_and_lose_nothing(void)
 	CHECK_EQ(feed_put(&f, 1), 0);
 	CHECK_EQ(gantry_start(g), 0);
 	/*
-	 * No completions are dequeued: the rings accept 64 completions and 64 descriptors, and no
-	 * more.
+	 * No completions are dequeued. So the rings must accept exactly 64 completions and 64
+	 * descriptors.
 	 */
 	while (f.put < 128) {
 		feed_put(&f, 100);

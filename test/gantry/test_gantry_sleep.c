@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lcores that rest when they have nothing to do: they sleep, or their CPU waits for a write to
- * memory. Usually lcores also poll by time, which would hide a lost wake-up. In this program they
- * do not, so after a lost wake-up the case fails at its time limit. This program emulates the CPU's
- * wait as rte_power_intrinsics.h describes it.
+ * Lcores without work: they sleep, or their CPU waits for a write to memory. Usually lcores also
+ * poll by time, which would hide a lost wake-up. In this program they do not, so after a lost
+ * wake-up the case fails at its time limit. This program emulates the CPU's wait as
+ * rte_power_intrinsics.h describes it.
  */
 #define ALLOW_EXPERIMENTAL_API /* rte_power_monitor() */
 #include <dirent.h>
@@ -35,7 +35,7 @@
 #include "gantry_arena.h"
 
 #ifdef GANTRY_ALLOC_LIBC
-#define ROUNDS 300 /* fewer, because sanitizers are slow */
+#define ROUNDS 300 /* few rounds, because sanitizers are slow */
 #else
 #define ROUNDS 2000
 #endif
@@ -153,7 +153,7 @@ int
 __wrap_rte_power_monitor_wakeup(unsigned int lcore_id)
 {
 	CHECK_EQ(lcore_id, 1);
-	/* A write before the CPU watches the address does not wake it later. */
+	/* If the CPU begins to watch the address after a write, this write does not wake it. */
 	if (atomic_load(&cpu.addr) != NULL)
 		atomic_store(&cpu.woken, true);
 	return 0;
@@ -425,9 +425,9 @@ expect(struct gantry_worker *w, struct gantry_desc d, enum gantry_status status)
 
 /*
  * Three workers share an lcore, in any order: one has nothing in flight, one waits for a peer that
- * posts no receive, and the third has a connection that must be repaired. No event tells that the
- * repair can be tried again: if the engine did not limit the lcore's sleep, the lcore would sleep
- * for an hour.
+ * posts no receive, and the third has a connection that must be repaired. No event wakes the lcore
+ * when the repair can be tried again. So the engine must limit the lcore's sleep; otherwise the
+ * lcore sleeps for an hour.
  */
 static void
 repair_beside_others(unsigned int first, unsigned int conn)
@@ -868,8 +868,9 @@ open_files(void)
 }
 
 /*
- * Each pair of workers has a bell, an epoll file and a channel, which must be closed. The adapter
- * may open files for its own use at any time, but fewer files than there are pairs.
+ * Each pair of workers has a bell, an epoll file and a channel. All of them must be closed. The
+ * adapter may open files for its own use at any time, so the case allows some more open files, but
+ * fewer than there are pairs.
  */
 static void
 workers_that_sleep_leave_no_open_files(void)

@@ -26,10 +26,10 @@
 /* ------------------------------------------------------------------ the socket */
 
 /*
- * Connects to telemetry's socket, as DPDK's documentation describes it: the first message is a
+ * Connects to telemetry's socket, as DPDK's documentation describes it. DPDK's first message is a
  * greeting. While DPDK has ten connections, it closes a new connection at once. On a busy machine
- * DPDK notices late that a client has closed its connection, so this function tries until it gets a
- * greeting.
+ * DPDK notices late that a client has closed its connection. So this function connects again until
+ * it gets a greeting.
  */
 static int
 tel_open(void)

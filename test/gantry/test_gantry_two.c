@@ -4,15 +4,16 @@
  * or one is killed. Memory and messages are compared with a model that is written only from the
  * headers (two/two.h).
  *
- * While a process is stopped, no descriptor fails. When it has been continued, nothing is lost and
- * nothing comes twice. When it is killed, each descriptor of the other process completes once: with
- * success, or with an error after the retries of its connection. Then the other process works with
- * a fresh partner. It keeps no open file and no memory for the dead process.
+ * While a process is stopped, no descriptor may fail. After the process was continued, no message
+ * may be lost or arrive twice. When a process is killed, each descriptor of the other process must
+ * complete once: with success, or with an error after the retries of its connection. Then the other
+ * process must work with a new partner. It must keep no open file and no memory for the dead
+ * process.
  *
  * usage: test_gantry_two [--rounds N] [--seed SEED] [--descriptors N] [--one-process]
  *
- * --descriptors: in each round. --one-process: both parties in one process, without signals: to see
- * whether a failure has to do with processes.
+ * --descriptors: number of descriptors in each round. --one-process: runs both parties in one
+ * process, without signals, to find out whether a failure depends on two processes.
  */
 #include <getopt.h>
 #include <signal.h>
@@ -69,7 +70,10 @@ yield_cpu(struct party *p)
 static void
 start(unsigned int n)
 {
-	/* This is done before the fork, so that the party plays all rounds that begin later. */
+	/*
+	 * The party is initialised before the fork, so that it takes part in all rounds that begin
+	 * later.
+	 */
 	party_init(&parties[n], n, yield_cpu);
 	fflush(NULL);
 	pid[n] = fork();

@@ -390,7 +390,8 @@ tags_pass_between_the_kinds_of_t10_dif(void)
 	static const struct gantry_sig_domain csum = {GANTRY_SIG_T10DIF_CSUM, 512,
 		GANTRY_SIG_REF_REMAP};
 	/*
-	 * The guard of RFC 1071 for zeros, and tags of neither domain. The CRC guard of zeros is 0.
+	 * The first guard is that of RFC 1071 for zeros, the second is the CRC of zeros, which is
+	 * 0. The tags are different from those of both domains.
 	 */
 	static const uint8_t sum[8] = {0xff, 0xff, 0x55, 0x66, 1, 2, 3, 4},
 			     crc16[8] = {0, 0, 0x55, 0x66, 1, 2, 3, 4};
@@ -1215,8 +1216,8 @@ a_failed_transfer_ends_the_connection(void)
 			pair_receive(&p, REPLIES, 6);
 			collect_any(&p, &b, 6, 0x12, may);
 			/*
-			 * If the signature is wrong too, the status reports the signature, because
-			 * that says more.
+			 * If the signature is also wrong, the status must report the wrong
+			 * signature, because this says more.
 			 */
 			CHECK_EQ(env_stats(p.q).by_status[GANTRY_REMOTE_ACCESS],
 				(0x12 >> at & 1) == 0);

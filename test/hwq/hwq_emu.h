@@ -36,8 +36,8 @@
 #define EMU_QKEY 0x1234567u /* qkey of UD QPs */
 
 /*
- * Libraries read settings when they are loaded. If this setting is missing, sets it and starts the
- * program again.
+ * Libraries read environment variables when they are loaded. So if this variable is missing, sets
+ * it and executes the program again.
  */
 static inline void
 emu_setting(char **argv, const char *name, const char *value)
@@ -152,8 +152,8 @@ stock_type(enum hwq_qp_type type)
 }
 
 /*
- * Moves the QP to the state `first`, then on to `last`. A type with a peer is connected to a QP of
- * the same port.
+ * Moves the QP to the state `first`, and from there to `last`. A connected type gets a QP of the
+ * same port as its peer.
  */
 static inline void
 stock_take(const struct hwq_dev *dev, struct ibv_qp *qp, enum kind kind, uint32_t qpn,
@@ -360,8 +360,8 @@ twin_same_sq(const struct hwq_sq *sq, const struct hwq_sq *before)
 
 	now.wr.limit = before->wr.limit;
 	/*
-	 * If `moved` is set, these fields are out of date and are not compared; the next batch
-	 * writes them again.
+	 * If `moved` is set, these fields are not compared: they are out of date, and the next
+	 * batch writes them again.
 	 */
 	if (sq->wr.moved)
 		now.wr.at = before->wr.at;
@@ -406,7 +406,7 @@ twin_connect_self(struct twin *t)
 		EMU_DIE("hwq QP: connecting: %s", strerror(-ret));
 }
 
-/* Moves the QP to RTS. A type with a peer is connected to itself. */
+/* Moves the QP to RTS. A QP of a connected type is connected to itself. */
 static inline void
 twin_ready(struct twin *t, enum hwq_qp_type type)
 {

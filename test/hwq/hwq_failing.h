@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * For programs in which the verbs calls and allocations of lib/hwq fail one after the other, each
- * once. The linker wraps the calls (ld(1), --wrap); FAILING_CALL() defines the wrapper of one call.
- * A test sets `calls` to 0, and fail_at to the number of the call that must fail.
+ * For programs that make one verbs call or allocation of lib/hwq fail in each run, until each of
+ * them has failed once. The linker wraps the calls (ld(1), --wrap). FAILING_CALL() defines the
+ * wrapper of one call. A test sets `calls` to 0, and fail_at to the number of the call that must
+ * fail.
  *
  * This header wraps the calls for CQs and QPs. The program wraps other calls itself.
  */
@@ -47,8 +48,8 @@ fails(void)
 	}
 
 /*
- * If the object exists, calls its destroy function. *first: the first error of several such steps.
- * A step that is refused is tried a second time.
+ * If the object exists, calls its destroy function; if this call is refused, calls it again.
+ * *first: gets the first error of several such steps.
  */
 #define FAILING_DESTROY(first, exists, call)                                                       \
 	do {                                                                                       \

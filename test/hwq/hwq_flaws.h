@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Errors of some versions of libmlx5. The program measures whether libmlx5 has the error, and does
- * not read the version.
+ * Errors that only some versions of libmlx5 have. The program tests whether libmlx5 has such an
+ * error. It does not rely on the version number.
  */
 #ifndef HWQ_FLAWS_H
 #define HWQ_FLAWS_H

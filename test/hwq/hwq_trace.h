@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Records the firmware commands of the program. It defines ioctl(2), which libmlx5 calls. So it
- * sees the DEVX commands that create or query objects, and can refuse each of these commands with
- * any errno or status. hwq is linked statically; its calloc(3) and one of its verbs calls are
- * wrapped (ld(1), --wrap), so these can fail too. Include this header once in a program.
+ * Records the firmware commands of the program. The header defines ioctl(2), which libmlx5 calls.
+ * So it sees the DEVX commands that create or query objects, and can refuse each of them with any
+ * errno or status. hwq is linked statically. The linker wraps its calloc(3) and one of its verbs
+ * calls (ld(1), --wrap), so these calls can fail, too. Include this header once in a program.
  */
 #ifndef HWQ_TRACE_H
 #define HWQ_TRACE_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Breaks hwq on purpose, one error at a time, by writing wrong values to its ring, doorbell record
- * or doorbell register. The emulated adapter must notice each error. Otherwise a passing test on
- * the adapter would prove nothing.
+ * Breaks hwq on purpose, one error at a time: writes wrong values to its ring, doorbell record or
+ * doorbell register. The emulated adapter must notice each error. Otherwise other tests could pass
+ * on the adapter although hwq has such an error.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -158,8 +158,8 @@ wrong_index(void)
 }
 
 /*
- * A common error is an index that is masked to the ring. Such an index is correct only on the first
- * lap, so the adapter must notice it on the second lap.
+ * A common error is a WQE index that is reduced to an index of the ring. Such an index is correct
+ * only on the first lap of the ring. The adapter must notice it on the second lap.
  */
 static void
 masked_index(void)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Configurations of keys that the twin tests cannot compare: errors that libmlx5 does not notice,
- * rings that are nearly full, sizes of rings, images that are refused, QPs that cannot configure
- * keys, and completions without a key.
+ * Configurations of keys that cannot be compared with libmlx5, as test/hwq/twin does: errors that
+ * libmlx5 does not notice, rings that are nearly full, sizes of rings, images that are refused, QPs
+ * that cannot configure keys, and completions without a key.
  */
 #include "hwq_emu.h"
 

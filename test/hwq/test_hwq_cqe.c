@@ -233,7 +233,7 @@ signer_configure(struct signer *g, const struct mlx5dv_sig_block_domain *mem,
 	if (ibv_wr_complete(g->s.ex) != 0)
 		EMU_DIE("configuring a key");
 	emu_pump();
-	/* The work need not succeed: libmlx5 has stored the key's signatures already. */
+	/* The work may fail. It only has to make libmlx5 store the key's signatures. */
 	while (ibv_poll_cq(g->s.cq, 1, &wc) == 1)
 		g->place.ci++;
 	if (hwq_mr_deregister(&mr) != 0)

@@ -750,8 +750,8 @@ search_finds(const struct secret *key)
 }
 
 /*
- * Not inlined: its frame, with a copy of the credential, is below the caller's frame, and the
- * caller erases it.
+ * This function is not inlined, so that its stack frame, which has a copy of the credential, is
+ * below the caller's frame. The caller erases this stack.
  */
 __attribute__((noinline)) static void
 credential_write(struct secret *credential)
@@ -773,7 +773,10 @@ no_credential_is_left(void)
 	CHECK_EQ(search(&credential), 0, "pieces of the credential");
 }
 
-/* The adapter runs in this process, and must keep the key while the DEK exists. */
+/*
+ * While the DEK exists, the search finds the key, because the adapter in this process has it. After
+ * that, no byte of the key may be left.
+ */
 static void
 nothing_is_left(void)
 {

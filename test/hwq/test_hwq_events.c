@@ -285,8 +285,8 @@ struct sender {
 };
 
 /*
- * A slow sender: it sends one message after the other, after pauses of all lengths. At most one
- * message is unread at a time.
+ * A slow sender: it sends single messages, after pauses of different lengths. At most one message
+ * is unread at a time.
  */
 static _Atomic unsigned int n_seen;
 
@@ -361,7 +361,7 @@ nothing_is_lost(bool poll_again)
 			continue;
 		if (!poll_again) {
 			/*
-			 * In every second round the message arrives before the arming, and its
+			 * In every second round the message arrives before the arming. Its
 			 * completion is peeked but not consumed.
 			 */
 			while (naps % 2 == 0 && !hwq_cq_peek(r.cq[0], &rec))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * For a queue of each type, the verbs calls and allocations under lib/hwq fail one after the other,
- * each once. Expected: the caller gets the error, no object is left, and an object that could not
- * be destroyed can be destroyed later. The linker wraps the calls (ld(1), --wrap), so this program
+ * For a queue of each type, each verbs call and each allocation of lib/hwq fails once, in separate
+ * runs. Expected: the caller gets the error, no object is left, and an object that could not be
+ * destroyed can be destroyed later. The linker wraps the calls (ld(1), --wrap), so this program
  * links hwq statically.
  */
 #include "hwq_ah.h"
@@ -474,9 +474,9 @@ expect_size(struct hwq_domain *domain, int want, const char *what)
 
 /*
  * hwq must use rings of the length that libmlx5 has chosen, and must refuse rings that are too
- * short. Here 16 WQEs of 256 bytes are 64 WQEBBs. The first segments of a UMR have 192 bytes (16 of
- * control segment, 48 of UMR control segment, 64 of key context, 64 of layout); 64 bytes are for
- * inline data and its length, which has 4 bytes.
+ * short. Here 16 WQEs of 256 bytes are 64 WQEBBs. Of these 256 bytes, 192 are for the first
+ * segments of a UMR: 16 of control segment, 48 of UMR control segment, 64 of key context, 64 of
+ * layout. The other 64 bytes are for inline data and its length field of 4 bytes.
  */
 static void
 sizes_that_libmlx5_chose(void)

@@ -10,7 +10,7 @@
 
 #define HALF 16384
 
-/* only context and port of the device are used, because the objects here are created by verbs */
+/* the objects of this test are created by verbs, so only context and port of the device are used */
 static struct hwq_dev *dev;
 static struct ibv_context *ctx;
 static uint8_t mem[2 * HALF] __attribute__((aligned(4096)));

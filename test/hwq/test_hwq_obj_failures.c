@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Channels, shared receive queues, and a caller's own objects: the verbs calls and allocations of
- * the functions that create them fail one after the other, each once. Expected: the caller gets the
+ * Channels, shared receive queues, and a caller's own objects: each verbs call and each allocation
+ * of the functions that create them fails once, in separate runs. Expected: the caller gets the
  * error, no object is left, no count of CQ entries or users changes, and an object that could not
- * be destroyed can be destroyed later. Also tested: objects that hwq does not support, as the
- * device reports them. The linker wraps the calls (ld(1), --wrap), so this program links hwq
- * statically.
+ * be destroyed can be destroyed later. Also tested: objects of a form that hwq does not support.
+ * The linker wraps the calls (ld(1), --wrap), so this program links hwq statically.
  */
 #include "hwq_cancel.h"
 #include "hwq_event.h"

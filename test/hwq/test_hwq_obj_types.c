@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A caller's own QPs that hwq uses, of types without a receive queue of the same kind: messages of
- * XRC_SEND and DCI arrive at an SRQ of stock verbs, frames of RAW_PACKET are in the capture file,
- * and memcpy copies.
+ * A caller's own QPs that hwq uses, of types that need another receiver: messages of XRC_SEND and
+ * DCI arrive at an SRQ of stock verbs, and frames of RAW_PACKET are in the capture file. Also
+ * tested: memcpy.
  */
 #include <fcntl.h>
 
@@ -215,8 +215,8 @@ xrc_srq(void)
 	xrc_target(&r);
 	CHECK_EQ(hwq_obj_cq(r.cq, &cq), 0, "CQ");
 	/*
-	 * The CQ has entries for the receives of four such SRQs. The loop runs more often, so it
-	 * fails if a release leaves entries reserved.
+	 * The CQ has entries for the receives of only four such SRQs. The loop takes and releases
+	 * nine, so it fails if a release leaves entries reserved.
 	 */
 	for (i = 0; i < 9; i++) {
 		CHECK_EQ(hwq_obj_srq(r.srq, cq, &srq), 0, "SRQ");

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Tests hwq's queues on the emulated adapter: laps, errors, flushes, resets, shared CQs, receive
- * queues, refusals and threads. It runs in every mode: device threads or pump; with BlueFlame, with
- * MLX5_SHUT_UP_BF, and on an adapter without BlueFlame; on both link layers; without MMO.
+ * queues, refusals and threads. meson.build runs the test in many modes: with device threads or
+ * softhca_pump(); with BlueFlame, with MLX5_SHUT_UP_BF, and on an adapter without BlueFlame; on
+ * both link layers; without MMO.
  *
  * usage: test_hwq_queues [SEED]
  */
@@ -110,7 +111,10 @@ many_laps(struct twin *t, const struct memory *m, uint64_t rnd, unsigned int n_w
 	uint32_t first_cqe = t->cq->ci;
 	uint64_t last = emu_now_ns();
 	struct hwq_cqe rec[8];
-	/* The expected second half: each byte is 0, or the source's byte, which is never 0. */
+	/*
+	 * The expected second half: each byte is 0, or equals the source's byte. No byte of the
+	 * source is 0.
+	 */
 	uint8_t *want = calloc(1, HALF);
 
 	if (want == NULL)

@@ -27,8 +27,8 @@ below(uint32_t n)
 }
 
 /*
- * Draws one list for both libraries, of up to max pieces. Pieces of length 0 are drawn only if they
- * mean no data.
+ * Draws one list for both libraries, of up to max pieces. A piece of length 0 is drawn only where
+ * length 0 means "no data" (and not 2 GiB).
  */
 static unsigned int
 draw_list(struct hwq_sge *sge, struct ibv_sge *stock, unsigned int max, bool empty_ones)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Signature pipelining by hwq's own functions, from SQD back to RTS, in the steps of
- * mlx5dv_qp_cancel_posted_send_wrs(3): poll all completions, check the keys of all open
- * transactions, cancel the responses of failed transactions, resume. A transaction is a transfer
- * through a key that checks T10-DIF, followed by a fenced SEND with a good response. The test
- * judges by the responses that arrive, and by a CRC that it computes itself.
+ * Signature pipelining by hwq's own functions. After a stop the queue goes from SQD back to RTS in
+ * the steps of mlx5dv_qp_cancel_posted_send_wrs(3): 1. poll all completions; 2. check the keys of
+ * all open transactions; 3. cancel the responses of failed transactions; 4. resume. A transaction
+ * is a transfer through a key that checks T10-DIF, followed by a fenced SEND with a good response.
+ * The test compares the responses that arrive with a CRC that it computes itself.
  *
  * usage: test_hwq_sig_stop [ROUNDS [SEED]]
  */
@@ -41,8 +41,8 @@ enum part {
 struct txn {
 	struct hwq_mkey *key;
 	/*
-	 * true: RDMA read; the peer's data, which come from the wire, have signatures. false: the
-	 * data in local memory have signatures
+	 * true: RDMA read, and the data that come from the peer have signatures. false: the data in
+	 * local memory have signatures.
 	 */
 	bool is_read;
 	uint32_t n_blocks, ref;
@@ -262,7 +262,7 @@ note(const struct hwq_cqe *rec)
 	txns[i].told_memory = rec->sig.memory;
 }
 
-/* Step 1: takes completions until there are no more. */
+/* Step 1 of the list at the top of this file: polls all completions. */
 static void
 poll_all(void)
 {
@@ -304,7 +304,10 @@ check_error(unsigned int i, const struct mlx5dv_mkey_err *err)
 	CHECK_EQ(x->told_memory, !x->is_read, "the domain");
 }
 
-/* Steps 2 and 3; also posts the bad responses. Returns the number of failed transactions. */
+/*
+ * Steps 2 and 3 of the list at the top of this file: checks keys, cancels responses, and posts the
+ * bad responses. Returns the number of failed transactions.
+ */
 static unsigned int
 check_keys(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Types of QPs: hwq must refuse at creation what libmlx5 refuses, with the same errno. Also the
- * states of each type, and batches that are started for another type.
+ * Types of QPs. hwq must refuse to create the QPs that libmlx5 refuses to create, with the same
+ * errno. Also tested: the states of each type, and batches that are started for another type.
  *
  * usage: test_hwq_types [SEED]
  */
