@@ -104,8 +104,8 @@ add_argument(struct candidates *found, const struct complete_command *c, const c
 }
 
 /*
- * If the line has all words of the command, adds candidates for the command's argument. If the line
- * has fewer words, adds the next word of the command.
+ * If the line has all words of the command, adds candidates for the command's argument. Otherwise
+ * adds the next word of the command.
  */
 static void
 add_command(struct candidates *found, const struct complete_command *c, const char *line)

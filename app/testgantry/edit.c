@@ -54,10 +54,10 @@ take_line(struct rdline *rdl, const char *line, unsigned int size)
 }
 
 /*
- * The completion callback, which rdline calls. State 0, Tab: returns RDLINE_RES_COMPLETE with the
- * completion, or 1 with the first of several candidates. Other states: returns 1 with the next
- * candidate, or 0 after the last candidate. State -1 starts the list of candidates without
- * completing.
+ * The completion callback, which rdline calls. State 0 (Tab): returns RDLINE_RES_COMPLETE with the
+ * completion, or 1 with the first of several candidates. State -1: returns the first candidate, and
+ * does not complete. All other states: returns 1 with the next candidate, or 0 after the last
+ * candidate.
  */
 static int
 complete(struct rdline *rdl, const char *line, char *text, unsigned int size, int *state)

@@ -365,7 +365,8 @@ check_completion(const struct feed *feed, const struct gantry_comp *comp, uint64
 static int
 accept_one(struct feed *feed, const struct gantry_comp *comp)
 {
-	uint64_t number = feed->done++; /* a failed chunk counts too: it is no longer in flight */
+	uint64_t number =
+		feed->done++; /* also counts a failed chunk, which is no longer in flight */
 	const struct chunk *c = feed_chunk(feed, number);
 
 	if (check_completion(feed, comp, number, c) != 0)
@@ -387,8 +388,7 @@ feed_collect(struct feed *feed, uint64_t *bytes)
 	for (unsigned int i = 0; i < n; i++) {
 		if (accept_one(feed, &comp[i]) != 0) {
 			/*
-			 * the worker has also returned the remaining completions; they are not
-			 * checked
+			 * the remaining completions of this array are counted, but not checked
 			 */
 			feed->done += n - i - 1;
 			return -1;

@@ -11,7 +11,7 @@
  *
  * Chunk i uses slot i % depth of the buffers, and its descriptor has the cookie i. Completions come
  * in the order of submission, so the cookie of the next completion must be `done`. Reading and
- * writing may end in any order; a chunk that is finished before an earlier chunk is marked as
+ * writing of chunks may end in any order. If a chunk ends before an earlier chunk, it is marked as
  * `ready`.
  *
  * Only one thread at a time may call these functions, unless the function's comment allows more.
@@ -96,8 +96,8 @@ const struct chunk *feed_chunk(const struct feed *feed, uint64_t number);
 void *feed_source(const struct feed *feed, uint64_t number);
 
 /**
- * Makes the descriptor of a reserved chunk, whose bytes are at feed_source(). May be called by any
- * thread that works on the chunk.
+ * Makes the descriptor of a reserved chunk, whose bytes are at feed_source(). Any thread that works
+ * on the chunk may call this function.
  */
 void feed_prepare(struct feed *feed, uint64_t number);
 

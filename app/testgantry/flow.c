@@ -158,8 +158,8 @@ flow_count(struct flow *f)
 		f->report->rows[i].sleeps = lcores_sleeps(f->feeds[i].lcore_id);
 	}
 	/*
-	 * While chunks are in flight, the workers' counters may be ahead of the mover's, so the
-	 * period ends now and not with the mover's last completion.
+	 * While chunks are in flight, the workers' counters may be greater than the mover's
+	 * counters. So the period ends now, and not with the mover's last completion.
 	 */
 	f->report->end_ns = f->progress.in_flight != 0 ? now_ns() : f->progress.last_completion_ns;
 	f->report->end_ns = RTE_MAX(f->report->end_ns, f->report->base_ns);

@@ -24,7 +24,10 @@ struct flow;
 int flow_create(const struct options *o, struct file_set *set, struct report *report,
 	struct flow **flow);
 
-/** Returns the state of the run. If the run has ended, prints why. Warns if no completion comes. */
+/**
+ * Returns the state of the run. If the run has ended, prints the reason. Warns if no completion
+ * comes.
+ */
 enum mover_state flow_look(struct flow *flow);
 
 /** Reads the workers' counters into the report. */
@@ -38,7 +41,7 @@ void flow_stop_files(struct flow *flow);
 
 /**
  * Stops the workers, updates the report a last time, and closes the device. If the device hangs,
- * this waits for the engine's deadlines.
+ * the function waits for the engine's deadlines.
  * @return 0, or -1 if descriptors were lost.
  */
 int flow_destroy(struct flow *flow);

@@ -44,7 +44,9 @@ extern atomic_int n_signals;
 /** Prints that a signal was received, before the program waits for descriptors in flight. */
 void job_say_stopping(void);
 
-/** Prints which signal stopped the job, and what the job had done before. Returns JOB_STOPPED. */
+/**
+ * Prints the signal that stopped the job, and the job's results until then. Returns JOB_STOPPED.
+ */
 int job_say_stopped(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /** Adds an input. Returns 0, or -1 with the error printed. */

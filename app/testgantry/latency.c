@@ -125,8 +125,8 @@ measure(struct wake *w, enum gantry_idle idle)
 	else if (rc == JOB_STOPPED)
 		job_say_stopped("the measurement is not complete");
 	/*
-	 * After an error, descriptors that are still in the rings are abandoned; gantry_destroy()
-	 * reports them.
+	 * After an error, descriptors may still be in the rings. They are abandoned, and
+	 * gantry_destroy() reports them.
 	 */
 	return gantry_worker_destroy(worker) == 0 ? rc : -1;
 }

@@ -41,8 +41,9 @@ struct run {
 	struct load_lane *lanes;
 	uint32_t n_lanes;
 	/*
-	 * Numbers of lanes that run on their own lcores. waiting: have not reached the start yet.
-	 * running: have not ended yet. inside: their lcores may still access them.
+	 * Numbers of lanes that run on their own lcores. waiting: lanes that have not reached the
+	 * start yet. running: lanes that have not ended yet. inside: lanes that their lcores may
+	 * still access.
 	 */
 	atomic_uint waiting, running, inside;
 	_Atomic uint64_t start_tsc; /* 0: not started */
@@ -290,8 +291,8 @@ run_on_lcores(struct run *r)
 		look(r);
 	}
 	/*
-	 * EAL's library is not built with ThreadSanitizer, so ThreadSanitizer does not see the
-	 * order that rte_eal_wait_lcore() gives.
+	 * This loop is for ThreadSanitizer. EAL's library is not built with ThreadSanitizer, which
+	 * therefore does not see that rte_eal_wait_lcore() orders the two threads.
 	 */
 	while (atomic_load_explicit(&r->inside, memory_order_acquire) != 0)
 		sched_yield();

@@ -91,7 +91,7 @@ check_point(const struct options *o, const struct load_point *p)
 }
 
 /*
- * Refuses settings that no operation of the mix uses, because they would silently have no effect.
+ * Refuses settings that no operation of the mix uses, because such a setting would have no effect.
  * Returns 0, or -1 with the error printed.
  */
 static int

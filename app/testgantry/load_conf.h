@@ -72,7 +72,7 @@ struct load_conf {
 	enum load_order order;
 	bool unordered;                  /**< gantry_queue_conf.unordered */
 	enum gantry_transport transport; /**< transport of connections without transactions */
-	/** most bytes that the CPU copies into a WQE; 0: the engine's default */
+	/** maximum of bytes that the CPU copies into a WQE; 0: the engine's default */
 	uint32_t max_inline;
 	uint32_t patterns;  /**< number of patterns that fills use, one after the other */
 	bool mixed_regions; /**< regions of different lengths */

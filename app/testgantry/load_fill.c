@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Makes the descriptors of a lane: each has an operation, a place and a connection.
+ * Makes the descriptors of a lane: each has an operation, a place (load_lane.h) and a connection.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -267,8 +267,9 @@ track_order(struct load_lane *l)
 		return -1;
 	}
 	/*
-	 * Go twice from the last descriptor to the first: after the last descriptor of a stream,
-	 * the first descriptor of the stream is submitted again.
+	 * The loop goes twice from the last descriptor to the first, because the descriptors are
+	 * submitted again and again: after the last descriptor of a stream comes the first of the
+	 * stream.
 	 */
 	for (uint32_t i = 2 * l->n_desc; i-- > 0;) {
 		s = stream_of(l, i % l->n_desc);

@@ -30,8 +30,9 @@ uint64_t
 load_hist_percentile(const struct load_hist *h, double percent)
 {
 	/*
-	 * The rank, counted from 1, of the smallest sample that `percent` of all samples do not
-	 * exceed. The last factor corrects rounding, because 99.9 is not exact in binary.
+	 * The percentile is the smallest sample that `percent` of all samples do not exceed; `rank`
+	 * is the rank of this sample, counted from 1. The last factor corrects rounding, because
+	 * 99.9 is not exact in binary.
 	 */
 	double exact = h->n * percent / 100 * (1 - 1e-12);
 	uint64_t rank = (uint64_t)exact + 1, seen = 0;

@@ -97,8 +97,8 @@ create_queue(struct load_lane *l)
 }
 
 /*
- * Takes back from the worker's ring the receives that are not posted yet, and takes the completions
- * of all other receives.
+ * Takes the receives that are not posted yet back from the worker's ring. Then takes the
+ * completions of all other receives.
  */
 static void
 take_back_receives(struct load_lane *l)

@@ -6,8 +6,9 @@
  *     lane_open -> lane_connect -> lane_fill -> lane_begin -> lane_turn ... until lane_has_ended
  *         -> lane_disconnect -> lane_destroy_queue -> lane_close
  *
- * Memory is divided into places. A place has a source, and slots that its operations change. No
- * operation may change the byte after a slot. A region is a number of consecutive places.
+ * The memory of a lane is an array of "places". A place is the memory for one descriptor in flight:
+ * a source, and slots that its operations change. No operation may change the byte after a slot. A
+ * region is a number of consecutive places.
  *
  *     place 0                                          place 1
  *     source | destination | peer's | counter | blocks | source | ...
@@ -15,8 +16,8 @@
  * The descriptors are in an array, which is submitted again and again in the order of the array.
  * The mix decides how many descriptors have each operation. Each descriptor names one place; the
  * places are in random order. There are at least as many places as the depth, so descriptors in
- * flight have different places. To keep this in an unordered queue too, the distance from the
- * oldest descriptor in flight to the newest is less than the number of places.
+ * flight have different places. This must also hold in an unordered queue. So the distance from the
+ * oldest to the newest descriptor in flight is always less than the number of places.
  */
 #ifndef TESTGANTRY_LOAD_LANE_H
 #define TESTGANTRY_LOAD_LANE_H
@@ -180,8 +181,9 @@ int lane_open(struct load_lane *l, struct load_shared *shared, unsigned int lcor
 int lane_connect(struct load_lane *l, struct load_lane *target);
 
 /*
- * A lane ends in three steps. All lanes must finish one step before any lane begins the next step,
- * because queues share memory and connections. Workers must be stopped.
+ * A lane ends in three steps: lane_disconnect(), lane_destroy_queue(), lane_close(). All lanes must
+ * finish one step before any lane begins the next step, because queues share memory and
+ * connections. Workers must be stopped.
  */
 
 /** Waits for descriptors in flight, and closes the connections. */

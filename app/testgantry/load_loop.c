@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * The loop of a lane. It is the same for each operation, because the descriptors are made in
- * advance.
+ * The loop of a lane. The descriptors are made in advance, so the loop is the same for all
+ * operations.
  */
 #include <sched.h>
 #include <string.h>
@@ -158,7 +158,7 @@ take(struct load_lane *l)
 	return n;
 }
 
-/* Returns how many descriptors may still be submitted, not considering the depth. */
+/* Returns how many descriptors may be submitted next. The depth is not considered here. */
 static uint64_t
 most_next(const struct load_lane *l)
 {
@@ -204,7 +204,7 @@ stage_due(struct load_lane *l, uint64_t now)
 static uint64_t
 count_due(const struct load_lane *l, uint64_t now)
 {
-	/* The times here are in units of 1 / rate cycles: in these units they are whole numbers. */
+	/* The unit of these times is 1 / rate cycles, so that they are whole numbers. */
 	const uint128_t since = (uint128_t)(now - l->due_tsc) * l->rate - l->due_part;
 	const uint128_t step = (uint128_t)l->step_tsc * l->rate + l->step_part;
 

@@ -18,7 +18,7 @@
 
 #define CACHE_LINE 64
 #define PIECE_GAP  64          /* bytes between two pieces */
-#define LEAST_LEN  (512 << 10) /* least memory of a lane: more than the CPU's L2 cache */
+#define LEAST_LEN  (512 << 10) /* minimum of a lane's memory: more than the CPU's L2 cache */
 #define MANY       4096        /* number of places that is enough, even if places are short */
 #define MIXED      8           /* the longest region is MIXED times the shortest */
 #define ALL_RIGHTS (GANTRY_MEM_REMOTE_READ | GANTRY_MEM_REMOTE_WRITE | GANTRY_MEM_REMOTE_ATOMIC)

@@ -17,7 +17,7 @@
 #include "report.h"
 
 #define MOST_MESSAGES 64 /* most messages in a batch that consume receives */
-/* longest wait for a message whose sender has a completion, so that the message has arrived */
+/* longest wait for the receive of a message whose sender has a completion already */
 #define PATIENCE_NS (10 * NSEC_PER_S)
 
 /*

@@ -203,8 +203,9 @@ build_eal_args(const struct args *eal, const struct options *o, unsigned int n_l
 }
 
 /*
- * If EAL refuses an option, it prints all its options, about 100 lines, which hide the log line
- * with the reason. So EAL's output is held back, and printed only if EAL accepts its options.
+ * If EAL refuses an option, it prints all its options. These are about 100 lines, which hide the
+ * log line with the reason. So EAL's output is written to a file first, and printed only if EAL
+ * accepts its options.
  */
 static struct {
 	int fd;     /* file that receives the output */
@@ -427,7 +428,8 @@ prepare(struct app *app, const struct args *args)
 		if (job_add_input(app, app->opt.inputs[i]) != 0)
 			return -1;
 	/*
-	 * Plan before EAL starts, so that errors in the inputs are printed before EAL's many lines.
+	 * Plan before EAL starts, because EAL prints many lines: errors in the inputs are printed
+	 * before them.
 	 */
 	if (measures(&app->opt) != NULL && (app->opt.interactive || app->opt.n_inputs != 0)) {
 		error_print("%s moves no files: leave out -i and the files", measures(&app->opt));

@@ -4,10 +4,10 @@
  * Moves a file set: reads chunks into the feeds, writes completed chunks to the outputs, verifies
  * the outputs and publishes them.
  *
- * Each thread takes a task under the lock, runs the task without the lock, and gives the task back
- * under the lock. A task is a few chunks to read or to write, or a part of a file to verify. Later
- * steps come first: completed chunks are written before new chunks are read. A thread verifies only
- * if it can neither write nor read.
+ * Each thread takes a task under the lock, runs the task without the lock, and ends the task under
+ * the lock. A task is a few chunks to read or to write, or a part of a file to verify. A thread
+ * prefers writing completed chunks to reading new chunks. It verifies only if it can neither write
+ * nor read.
  *
  * Files are read in order, one after the other. At most OPEN_MAX_FILES files are open. Of these
  * files, at most one is being read; the earlier files are read completely, but not yet written,
@@ -156,7 +156,10 @@ take_write(struct mover *m, struct feed *feed, struct task *t)
 	return 0;
 }
 
-/* Takes a part to verify. It belongs to the oldest written file that has a part without a task. */
+/*
+ * Takes a part to verify: the next part of the oldest written file that still has parts without a
+ * task.
+ */
 static void
 take_verify(struct mover *m, struct task *t)
 {

@@ -45,7 +45,7 @@ enum mover_state mover_look(struct mover *m, struct mover_progress *p);
 /** Returns the error that stopped the mover. Call this after MOVER_FAILED. */
 const char *mover_error(const struct mover *m);
 
-/** Ends the threads; each thread finishes its task first. */
+/** Ends the threads. Each thread first finishes its task. */
 void mover_stop(struct mover *m);
 
 /** Frees the mover. Call this after mover_stop(). */

@@ -98,8 +98,8 @@ static const struct setting {
 	size_t offset, size; /* position of the field in struct options */
 	enum use use;
 	/*
-	 * For a text: the kind of text that the user gives. For a number: what it counts, and the
-	 * meaning of 0 if 0 is allowed.
+	 * For a text: the kind of text that the user gives. For a number: the unit that it counts,
+	 * and the meaning of 0 if 0 is allowed.
 	 */
 	const char *what;
 	uint64_t min, max;
@@ -401,7 +401,7 @@ show(FILE *f, const struct setting *s, const struct options *o)
 		fprintf(f, "%" PRIu64 "\n", number);
 }
 
-/* Refuses several values in modes other than --load. Returns 0, or -1 with the error printed. */
+/* Refuses a list of values without --load. Returns 0, or -1 with the error printed. */
 static int
 refuse_list(const struct setting *s, struct options *o)
 {

@@ -131,8 +131,8 @@ say_partner(const struct pair *p, unsigned int n_lanes)
 }
 
 /*
- * Sends and compares the settings that must be equal. Mode sig has one lane, so there the number of
- * lanes does not count.
+ * Sends and compares the settings that must be equal. In mode sig the number of lanes is not
+ * compared, because mode sig has one lane.
  */
 static int
 greet(const struct pair *p, unsigned int n_lanes)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Two processes of testgantry: one listens (--listen), the other connects (--connect), and files or
- * blocks move between them by the engine.
+ * Two processes of testgantry: one listens (--listen), and the other connects (--connect). The
+ * engine moves files or blocks between them.
  *
  *     --connect ADDRESS FILE...            --listen ADDRESS --out DIR
  *     hello()                    <-->      hello()             equal settings
  *     names and sizes            -->       checks the names
  *     addresses and keys         <-->      addresses and keys
- *     chunks, by RDMA            ==>       writes them
- *     digest of each file        -->       compares it with the written file
+ *     chunks, by RDMA            ==>       writes the chunks
+ *     digest of each file        -->       compares with the written file
  *     compares the digest        <--       digest of the written file
  *
  * --mode sig: see pair_sig.h.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Policies: rules that say which carrier makes a copy.
+ * Policies: rules that choose the carrier of a copy.
  */
 #ifndef TESTGANTRY_POLICY_H
 #define TESTGANTRY_POLICY_H

@@ -407,8 +407,7 @@ serve_file(struct prompt *p)
 	close(p->fd);
 	if (!p->quit && stop_signal == 0)
 		/*
-		 * ends the line with the prompt, which was shown although the file has no further
-		 * line
+		 * ends the prompt's line: the prompt was shown, but the file has no further line
 		 */
 		putchar('\n');
 }

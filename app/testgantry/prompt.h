@@ -9,9 +9,9 @@
 #include "job.h"
 
 /**
- * Runs commands until "quit", the end of the input, or a signal. Commands are read while a job
+ * Runs commands until "quit", the end of the input, or a signal. Commands are also read while a job
  * runs. "quit" stops the job; at the end of the input, the job is completed. A refused line sets
- * `failed` of the app.
+ * app->failed.
  */
 void prompt_run(struct app *app);
 

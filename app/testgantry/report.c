@@ -78,8 +78,8 @@ static struct {
 	uint64_t last_ns;
 	uint64_t last_done; /* bytes or operations at the last line */
 	/*
-	 * true: the terminal's last line is a progress line, which an error message of any thread
-	 * ends first
+	 * true: the terminal's last line is a progress line. Before any thread prints an error
+	 * message, it ends this line.
 	 */
 	atomic_bool line_open;
 } shown;

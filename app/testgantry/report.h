@@ -20,8 +20,8 @@ void error_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void error_begin(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /**
- * From now on, the calling thread's first error is stored instead of printed: its text is allocated
- * in *text, which must be NULL at first. Later errors of the thread are dropped. NULL: errors are
+ * After this call, errors of the calling thread are not printed. The text of the first error is
+ * allocated in *text, which must be NULL before. Later errors are dropped. With NULL, errors are
  * printed again. Returns the `text` of the previous call, or NULL.
  */
 char **error_keep(char **text);
@@ -55,7 +55,7 @@ void progress_count(uint64_t ops);
 /** Ends the progress line on a terminal. */
 void progress_end(void);
 
-/** The counters of one worker and its lcore. The table shows `now` minus `base`. */
+/** The counters of one worker and its lcore. The table shows the differences `now` minus `base`. */
 struct report_row {
 	unsigned int lcore_id;
 	struct gantry_stats now;

@@ -1485,9 +1485,9 @@ a_refused_stop_is_tried_again(void)
 }
 
 /*
- * A stop cancels all good responses that must not be sent. The device stops before the first such
- * response. The test makes the engine believe that it has already found the second transaction
- * wrong too, as happens if a call of the first stop was refused.
+ * A stop must cancel all good responses that must not be sent. The device stops before the first
+ * such response. The test sets the second transaction to the state in which it would be if the
+ * engine had found its wrong signature in an earlier stop, one of whose calls was refused.
  */
 static void
 each_cancelled_response_counts(void)
@@ -1515,7 +1515,7 @@ each_cancelled_response_counts(void)
 	}
 	second = TAILQ_NEXT(TAILQ_FIRST(&line->open), next);
 	CHECK(second->txn == &b.t[1] && second->state == GANTRY_TXN_POSTED && second->has_answer);
-	/* No event tells when to repeat the call, so a sleeping lcore must wake by time. */
+	/* No event wakes the lcore when the call can be repeated, so its sleep must be limited. */
 	CHECK_EQ(gantry_sleep_limit(p.q), 1);
 	second->state = GANTRY_TXN_TO_ANSWER;
 	second->status = GANTRY_SIG_ERROR;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Guards and tags through transactions: every kind of signature with every block size is generated,
- * checked, removed, passed on and converted, in both directions, with signatures between the blocks
- * and in their own buffer; and each single wrong bit is reported exactly if the profile checks it.
- * The test computes the right bytes itself (txn/reference.h).
+ * Guards and tags of transactions. Every kind of signature with every block size is generated,
+ * checked, removed, passed on and converted. This is done in both directions, with signatures
+ * between the blocks and in their own buffer. Each single wrong bit must be reported if the profile
+ * checks this bit, and must not be reported otherwise. The test computes the right bytes itself
+ * (txn/reference.h).
  */
 #include <errno.h>
 
@@ -56,7 +57,10 @@ pi_of(struct job *j)
 	return j->local + AREA_LEN / 2;
 }
 
-/* The bytes of memory's domain are in one buffer, or in a data buffer and a signature buffer. */
+/*
+ * Copies the bytes of memory's domain to `to`. They are in one buffer, or in a data buffer and a
+ * signature buffer.
+ */
 static void
 gather(struct job *j, uint8_t *to)
 {
@@ -402,7 +406,7 @@ flip_all(struct gantry_profile_conf *conf, bool reads, uint32_t stride)
 	CHECK_EQ(gantry_profile_destroy(g, id), 0);
 }
 
-/* With sanitizers fewer bits are tested: the code is the same for all bits. */
+/* With sanitizers fewer bits are tested, because the same code runs for all bits. */
 #ifdef GANTRY_ALLOC_LIBC
 #define STRIDE 97
 #else

@@ -2,14 +2,14 @@
 /*
  * Random transactions between a target and an initiator: WRITE and READ, one part or several, all
  * kinds of signatures, with encryption or without, some with damaged bytes, over connections with
- * pipelined responses and without. Meanwhile the adapter is late, stops send queues, refuses calls,
- * breaks connections and fails completely, waiting transactions are cancelled, memory and DEKs are
- * removed, and lcores sleep.
+ * pipelined responses and without. Meanwhile the adapter completes late, stops send queues, refuses
+ * calls, breaks connections and fails completely. Waiting transactions are cancelled, memory and
+ * DEKs are removed, and lcores sleep.
  *
- * The test checks the memory of initiator and target and the responses, with its own signatures
- * (txn/reference.h) and OpenSSL (txn/txn_xts.h): there is no good response for bad data and no bad
- * response for good data, and each transaction completes once and reports the error. When a
- * response arrives, all bytes of its transaction have arrived.
+ * The test checks the responses and the memory of initiator and target, with its own signatures
+ * (txn/reference.h) and OpenSSL (txn/txn_xts.h). No good response may arrive for bad data, and no
+ * bad response for good data. Each transaction must complete once, and must report its error. When
+ * a response arrives, all bytes of its transaction must have arrived.
  *
  * usage: test_gantry_txn_random [--transactions N] [SEED]
  */
@@ -38,8 +38,8 @@ bool __real_gantry_txn_stop_has_come(struct gantry_queue *q, struct gantry_conn 
 bool __wrap_gantry_txn_stop_has_come(struct gantry_queue *q, struct gantry_conn *c);
 
 /*
- * Called instead of the engine's function: the adapter may write a CQE and the event that the queue
- * has stopped, after the engine has read the CQ and before it reads the event.
+ * Called instead of the engine's function, after the engine has read the CQ and before it reads the
+ * event. At this time the adapter may write a CQE, and the event that the queue has stopped.
  */
 bool
 __wrap_gantry_txn_stop_has_come(struct gantry_queue *q, struct gantry_conn *c)
@@ -504,9 +504,9 @@ print_counts(void)
 }
 
 /*
- * Returns true if all that a run can have has occurred: each kind of incoming signature, with each
- * operation, correct and wrong; the same for data that came encrypted and for data that were
- * encrypted; and each other event.
+ * Returns true if every possible event of a run has occurred: each kind of incoming signature, with
+ * each operation, correct and wrong; the same for incoming encrypted data and for outgoing
+ * encrypted data; and each other event.
  */
 static bool
 is_varied(void)
@@ -552,8 +552,8 @@ main(int argc, char **argv)
 	fflush(stdout);
 	env_init(play.pumped ? 0 : 1);
 	/*
-	 * The events of a run also depend on other threads: the suite's run continues until each
-	 * event has occurred.
+	 * The events of a run also depend on other threads. So a run of the suite continues until
+	 * each event has occurred.
 	 */
 	while (play.settled < goal || (argc == 1 && !is_varied() && play.settled < 20 * goal)) {
 		play_life(goal);

@@ -332,9 +332,9 @@ fences_of_several_connections_start_in_their_order(void)
 }
 
 /*
- * New descriptors come all the time, and each of them can complete only after the next one was
- * submitted. A fenced descriptor must start all the same: while it waits, no descriptor after it
- * may be started.
+ * New descriptors are submitted all the time, and each can complete only after the next was
+ * submitted. So some descriptor is always in flight. The fenced descriptor must still start: while
+ * it waits, no later descriptor may start.
  */
 static void
 a_fence_is_not_put_off_for_ever(void)
@@ -678,8 +678,8 @@ a_fence_to_a_full_peer_holds_the_worker_back(void)
 }
 
 /*
- * A worker must take no more descriptors than its ring of completions has elements, even if most of
- * these descriptors are deferred. Then the ring of descriptors becomes full.
+ * A worker must take at most as many descriptors as its ring of completions has elements, even if
+ * most of these descriptors are deferred. Then the ring of descriptors becomes full.
  */
 static void
 a_worker_defers_no_more_than_it_has_room_for(void)

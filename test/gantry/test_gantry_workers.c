@@ -27,7 +27,7 @@
 #define N_LCORES 3
 
 #ifdef GANTRY_ALLOC_LIBC
-#define CYCLES 200 /* fewer, because sanitizers are slow */
+#define CYCLES 200 /* few cycles, because sanitizers are slow */
 #define GOAL   2000
 #else
 #define CYCLES 1000
@@ -500,8 +500,8 @@ turns_until(struct gantry_worker *w, uint64_t completed)
 }
 
 /*
- * If a worker is `quiet`, most calls of gantry_worker_turn() check only its ring. So a worker may
- * be quiet only if it has no other descriptors to handle. The worker is not started: this thread
+ * If a worker is `quiet`, most calls of gantry_worker_turn() check only its ring of descriptors. So
+ * a worker may be quiet only if all its other work is done. The worker is not started: this thread
  * calls gantry_worker_turn().
  */
 static void
@@ -588,8 +588,8 @@ tell_scheduling(void *arg)
 }
 
 /*
- * TSan does not know that rte_eal_wait_lcore() orders the two threads. `told` shows TSan this
- * order.
+ * TSan does not know that rte_eal_wait_lcore() orders the two threads. The atomic `told` makes this
+ * order visible to TSan.
  */
 struct told_scheduling {
 	struct scheduling s;

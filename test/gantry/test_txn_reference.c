@@ -146,8 +146,8 @@ case_bytes(void)
 }
 
 /*
- * A wrong bit in a byte of the signature is found exactly if the mask has that byte's bit. With an
- * escape, the block is not checked at all.
+ * A wrong bit in a byte of the signature must be found if the mask has this byte's bit, and must
+ * not be found otherwise. A block with an escape must not be checked.
  */
 static void
 case_checks(void)

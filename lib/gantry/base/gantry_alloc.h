@@ -21,8 +21,8 @@ struct rte_ring;
 #define GANTRY_ALLOC_ANY_SOCKET (-1)
 
 /*
- * Allocates len bytes on the NUMA node `socket`. Returns NULL if there is no memory, which a line
- * of the log says. name: the name of the block in this line, and in dumps of EAL's heap.
+ * Allocates len bytes on the NUMA node `socket`. If there is no memory, writes a line of the log
+ * and returns NULL. name: the name of the block in this line, and in dumps of EAL's heap.
  */
 void *gantry_alloc(const char *name, size_t len, int socket);
 
@@ -35,8 +35,8 @@ void *gantry_alloc_if_free(const char *name, size_t len, int socket);
 void gantry_free(void *block);
 
 /*
- * Allocates len zeroed bytes from libc's heap, in every build. Returns NULL if there is no memory,
- * which a line of the log says. For blocks that EAL's memory callbacks allocate or free: EAL's heap
+ * Allocates len zeroed bytes from libc's heap, in every build. If there is no memory, writes a line
+ * of the log and returns NULL. For blocks that EAL's memory callbacks allocate or free: EAL's heap
  * is locked while a callback runs. Any thread.
  */
 void *gantry_alloc_libc(size_t len);

@@ -7,9 +7,9 @@
  *     looks for work once more                state = awake (exchange)
  *     rests                                   if it was not awake: wakes the lcore
  *
- * Of the two exchanges, the later one reads the value that the earlier one wrote. So either the
+ * The later of the two exchanges reads the value that the earlier exchange wrote. So either the
  * lcore sees the data of the other thread, or the other thread sees that the lcore rests. An lcore
- * that rests in rte_power_monitor() looks at `state` again after the CPU has begun to watch
+ * that rests in rte_power_monitor() reads `state` again after the CPU has begun to watch
  * (gantry_monitor.h).
  */
 #ifndef GANTRY_BELL_H

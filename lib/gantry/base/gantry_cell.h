@@ -3,8 +3,8 @@
  * Cells: registered words of 8 bytes to which the device writes the results of atomics.
  *
  * An atomic takes a cell when its WQE is written, and gives the cell back when its completion is
- * handed out. Completions are handed out in order, so the cell may have to keep the result for a
- * while. If no cell is free, the atomic waits, as it waits when the send queue is full.
+ * handed out. Completions are handed out in order, so a cell may keep a result for a while. If no
+ * cell is free, the atomic waits, as it does for a full send queue.
  */
 #ifndef GANTRY_CELL_H
 #define GANTRY_CELL_H

@@ -21,7 +21,7 @@
 #endif
 
 /*
- * The return type of the function that a control thread of DPDK runs. No code reads the returned
+ * The return type of a function that runs as a control thread of DPDK. No code reads the returned
  * value.
  */
 #if RTE_VERSION < RTE_VERSION_NUM(23, 11, 0, 0)

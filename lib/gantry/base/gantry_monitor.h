@@ -3,9 +3,9 @@
  * Lets the CPU of an lcore wait for a write to an address (rte_power_monitor()): the address of the
  * next CQE, or of the bell.
  *
- * A CPU can watch one address. If the CPU watches a CQE, the bell wakes the CPU by
- * rte_power_monitor_wakeup(). This wakeup has no effect before the CPU watches. So
- * rte_power_monitor() calls a function (the condition) after the CPU has begun to watch, and this
+ * A CPU can watch only one address. If the CPU watches a CQE, the bell wakes the CPU by
+ * rte_power_monitor_wakeup(). This wakeup has no effect before the CPU watches. For this reason
+ * rte_power_monitor() calls a function (the condition) after the CPU has begun to watch. This
  * function also reads the state of the bell.
  */
 #ifndef GANTRY_MONITOR_H

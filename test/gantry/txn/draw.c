@@ -286,7 +286,7 @@ draw_damage(struct slot *s)
 			chance(2) ? ref_len(in->kind) / 4 : ref_len(in->kind) / 4 * 3);
 		unit[chance(in->block)] ^= 1u << chance(8);
 		break;
-	default: /* the last bit of all is wrong */
+	default: /* the last bit of the incoming bytes is wrong */
 		s->came[len - 1] ^= 1;
 	}
 }

@@ -205,8 +205,8 @@ judge_details(struct slot *s)
 #define LOST (1u << GANTRY_DEVICE_LOST | 1u << GANTRY_NO_RESOURCES)
 
 /*
- * A lost device refuses all calls even before the engine learns of the loss. If the event comes
- * late, the engine may have given a stopped connection up before.
+ * A lost device refuses all calls, also before the engine gets the event of the loss. If the event
+ * comes late, the engine may have failed a stopped connection before, because of the refused calls.
  */
 #define GIVEN_UP (1u << GANTRY_TIMED_OUT | 1u << GANTRY_FLUSHED)
 

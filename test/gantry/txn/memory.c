@@ -55,8 +55,8 @@ come(unsigned int i)
 }
 
 /*
- * Removes a region. From the first call on, look-ups do not find the region; when the removal is
- * done, nothing uses the region any more.
+ * Removes a region, if needed in several calls. After the first call, look-ups do not find the
+ * region. When `going` is false, no transaction can use the region any more.
  */
 static void
 go(unsigned int i, unsigned int timeout_ms)

@@ -7,9 +7,10 @@
  *     slot: local bytes         <-------------------->     slot: remote bytes
  *                                good or bad response      link: messages
  *
- * The two queues have engines of their own. A slot is one transaction, from the time when it is
- * drawn until its completion and its response have arrived. Each of its two sides has memory of its
- * own. This memory also has bytes between the pieces, which must not change.
+ * Each of the two queues belongs to its own engine. A slot has one transaction, from the time when
+ * the transaction is drawn until its completion and its response have arrived. Each of the slot's
+ * two sides has its own memory. This memory also has bytes between the pieces of the transaction.
+ * These bytes must not change.
  */
 #ifndef TXN_PLAY_H
 #define TXN_PLAY_H
@@ -85,7 +86,7 @@ struct slot {
 	struct xts xts;
 	struct gantry_sig_error error; /* the error that the engine must report */
 	uint32_t may;                  /* mask of statuses with which the engine may refuse it */
-	/* status with which the engine must refuse it; 0: it must not */
+	/* status with which the engine must refuse it; 0: the engine must not refuse it */
 	uint8_t must;
 	uint64_t data_len;
 	uint8_t came[MAX_LIN], arrives[MAX_LIN];
@@ -184,8 +185,8 @@ void secret_change(void);
 /* Adds all DEKs again. Call it when nothing is in flight. */
 void secret_mend(void);
 /*
- * Draws the encryption of a profile with these signatures. It may be no encryption; a profile
- * without signatures always encrypts.
+ * Draws the encryption of a profile with these signatures. A profile with signatures may have no
+ * encryption; a profile without signatures always encrypts.
  */
 struct gantry_crypto secret_crypto(const struct gantry_profile_conf *conf);
 /* Draws a DEK and a tweak for a slot whose profile encrypts. */
