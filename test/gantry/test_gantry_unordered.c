@@ -332,6 +332,30 @@ fences_of_several_connections_start_in_their_order(void)
 }
 
 /*
+ * Two fenced descriptors wait, each of them first on its connection. A descriptor between them must
+ * wait for the first one, also if the queue looks at the connection of the second one last.
+ */
+static void
+the_first_of_several_fences_delays_descriptors(void)
+{
+	const struct gantry_desc desc[4] = {
+		arena_write(0, 0),         /* waits, because its peer is stopped */
+		fenced(arena_write(1, 0)), /* waits for descriptor 0 */
+		arena_copy(2),             /* waits for the fence of descriptor 1 */
+		fenced(arena_write(3, 2)), /* waits for all of them */
+	};
+
+	begin();
+	hold(pa);
+	submit(desc, 4);
+	nothing_comes();
+	CHECK_EQ(env_stats(q).wqes, 1);
+	let_go(pa);
+	THESE_COME(0, 1, 2, 3);
+	end();
+}
+
+/*
  * New descriptors are submitted all the time, and each can complete only after the next was
  * submitted. So some descriptor is always in flight. The fenced descriptor must still start: while
  * it waits, no later descriptor may start.
@@ -828,6 +852,8 @@ static const struct check_case cases[] = {
 	{"a fence waits for every connection", a_fence_waits_for_every_connection},
 	{"fences of several connections start in their order",
 		fences_of_several_connections_start_in_their_order},
+	{"the first of several fences delays descriptors",
+		the_first_of_several_fences_delays_descriptors},
 	{"a fence is not delayed for ever", a_fence_is_not_put_off_for_ever},
 	{"a full connection accepts no more, but others do",
 		a_full_connection_accepts_no_more_and_others_do},
