@@ -31,8 +31,9 @@ struct pair_flow {
 	struct sink sink;
 	struct file_lane *lanes;
 	size_t n_lanes;
-	bool started; /* the workers run, or the lcores make turns */
-	bool done;    /* TALK_DONE was sent or received */
+	bool workers_run;  /* with --via ring */
+	size_t n_launched; /* with --via inline: number of lanes whose lcores make turns */
+	bool done;         /* TALK_DONE was sent or received */
 	uint64_t begin_ns;
 	/* the bytes and files at the last progress; time at which to say that nothing moves */
 	uint64_t last_done, stall_ns;
@@ -134,6 +135,7 @@ make_turns(void *arg)
 	error_keep(NULL);
 	if (n < 0)
 		atomic_store(&lane->failed, true);
+	atomic_store_explicit(&lane->ended, true, memory_order_release); /* pairs with join() */
 	return 0;
 }
 
@@ -142,16 +144,18 @@ start_lanes(struct pair_flow *f)
 {
 	int rc = 0;
 
-	if (!is_inline(f))
+	if (!is_inline(f)) {
 		rc = gantry_start(f->pair->engine);
-	for (size_t i = 0; is_inline(f) && rc == 0 && i < f->n_lanes; i++)
-		rc = rte_eal_remote_launch(make_turns, &f->lanes[i], f->lanes[i].lane.lcore_id);
-	if (rc != 0) {
-		error_print("cannot start the lcores: %s", strerror(-rc));
-		return -1;
+		f->workers_run = rc == 0;
 	}
-	f->started = true;
-	return 0;
+	for (size_t i = 0; is_inline(f) && rc == 0 && i < f->n_lanes; i++) {
+		rc = rte_eal_remote_launch(make_turns, &f->lanes[i], f->lanes[i].lane.lcore_id);
+		f->n_launched += rc == 0;
+	}
+	if (rc == 0)
+		return 0;
+	error_print("cannot start the lcores: %s", strerror(-rc));
+	return -1;
 }
 
 /* Waits until both processes are ready. */
@@ -293,20 +297,29 @@ move_files(struct pair_flow *f)
 	return n < 0 || stop_signal != 0 ? -1 : 0;
 }
 
+/* Waits until the lcore of a lane makes no more turns. From here on its fields are visible. */
+static void
+join(const struct file_lane *lane)
+{
+	/* Pairs with make_turns(). */
+	while (!atomic_load_explicit(&lane->ended, memory_order_acquire))
+		usleep(NAP_MIN_US);
+	rte_eal_wait_lcore(lane->lane.lcore_id);
+}
+
 static void
 stop_lanes(struct pair_flow *f)
 {
-	if (!f->started)
-		return;
-	f->started = false;
-	for (size_t i = 0; i < f->n_lanes; i++)
-		atomic_store(&f->lanes[i].stop, true);
-	if (!is_inline(f))
+	if (f->workers_run)
 		gantry_stop(f->pair->engine);
-	for (size_t i = 0; is_inline(f) && i < f->n_lanes; i++) {
-		rte_eal_wait_lcore(f->lanes[i].lane.lcore_id);
+	for (size_t i = 0; i < f->n_launched; i++)
+		atomic_store(&f->lanes[i].stop, true);
+	for (size_t i = 0; i < f->n_launched; i++) {
+		join(&f->lanes[i]);
 		pair_lane_settle(&f->lanes[i].lane);
 	}
+	f->workers_run = false;
+	f->n_launched = 0;
 }
 
 /*

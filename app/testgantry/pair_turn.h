@@ -27,7 +27,12 @@ struct file_lane {
 	/* For --via inline. */
 	atomic_bool stop;   /**< written by the main lcore: make no more turns */
 	atomic_bool failed; /**< written by the lane's lcore: a turn has failed */
-	char *error;        /**< the reason; NULL if there was no memory for it */
+	/**
+	 * written by the lane's lcore after its last turn, with release. EAL orders the accesses
+	 * before it too, but ThreadSanitizer does not see EAL's order
+	 */
+	atomic_bool ended;
+	char *error; /**< the reason; NULL if there was no memory for it */
 };
 
 /** Prepares the slots of a lane that sends. The lane is created. */
