@@ -33,7 +33,7 @@
 #define QUESTION "written by the process that connects"
 #define ANSWER   "sent by the process that listens"
 
-/** What each process sends to the other process over the socket. */
+/** The data that each process sends to the other process over the socket. */
 struct hello {
 	struct gantry_addr addr;
 	uint64_t text; /* address of the memory that the other process may write */

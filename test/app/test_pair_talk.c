@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What two processes of testgantry send to each other over a socket, not by RDMA: frames, the
+ * The data that two processes of testgantry exchange over a socket, not by RDMA: frames, the
  * settings that must be equal, addresses, and the names of files. One end is the code under test.
  * The test writes the bytes of the other end by hand.
  */

@@ -68,7 +68,10 @@ enum operation {
 
 /* ---- libmlx5 */
 
-/* Posts n operations. In each function that calls this one, `what` is a constant after inlining. */
+/*
+ * Posts n operations. In each function that calls this function, `what` is a constant after
+ * inlining.
+ */
 static ALWAYS_INLINE bool
 stock_post(struct bench *b, const struct op *op, unsigned int n, enum operation what)
 {

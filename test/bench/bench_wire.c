@@ -66,7 +66,7 @@ enum what {
 	N_WHAT
 };
 
-/* What each process sends to the other process over the socket. */
+/* The data that each process sends to the other process over the socket. */
 struct address {
 	uint32_t qpn, rkey;
 	uint64_t addr;
@@ -266,8 +266,8 @@ wait_for_write(const uint8_t *at, uint8_t want)
 }
 
 /*
- * Seconds of half a round trip. Each process writes from one place of its memory to the same place
- * of the other's memory. The last byte counts the writes.
+ * Measures half of a round trip, in seconds. Each process writes bytes from an offset of its memory
+ * to the same offset of the other process's memory. The last byte counts the writes.
  */
 static double
 ping_writes(unsigned int n, uint32_t len)

@@ -1364,8 +1364,9 @@ stage_copies(int16_t id, uint16_t vchan, unsigned int n)
 }
 
 /*
- * So many consecutive copies fail that the engine does not execute the flushed copies after them
- * again. These copies must get the status "not attempted", and must be counted as errors.
+ * So many copies fail, one after the other, that the engine does not execute the last flushed
+ * copies again. These flushed copies must get the status "not attempted", and must be counted as
+ * errors.
  */
 static void
 what_was_not_attempted_is_an_error_too(void)

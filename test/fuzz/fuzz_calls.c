@@ -290,7 +290,7 @@ use_qp(const struct stock *s, struct ibv_qp *qp, enum kind kind)
 			.port_num = 1,
 			.grh = {.hop_limit = 1, .dgid = s->gid}}};
 
-	/* If a call fails, the next calls are made all the same. */
+	/* If a call fails, the next calls are still made. */
 	for (; attr.qp_state <= IBV_QPS_RTS; attr.qp_state++)
 		ibv_modify_qp(qp, &attr, IBV_QP_STATE | qp_need(kind, attr.qp_state));
 	ibv_query_qp(qp, &attr, IBV_QP_STATE, &init);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Data encryption keys: what the data path calls. */
+/* Data encryption keys: the functions that the data path calls. */
 #ifndef SOFTHCA_DEK_H
 #define SOFTHCA_DEK_H
 

@@ -44,8 +44,8 @@ next_ref(const struct key_use *use, const struct softhca_psv *psv)
 }
 
 /*
- * Notes that `data` bytes have passed a domain: the domain's next reference tag is that of the
- * block after them. Assumed: sig-tag-runs.
+ * Called when `data` bytes have passed a domain. Sets the domain's next reference tag to that of
+ * the block after these bytes. Assumed: sig-tag-runs.
  */
 static void
 pass(struct key_use *use, struct psv_passed *passed, const struct sig_domain *d,

@@ -46,7 +46,8 @@ crc64_fill_tables(void)
 }
 
 /*
- * Returns what eight bytes contribute to the register if `behind` more bytes follow in this step.
+ * Returns the contribution of eight bytes to the register, if `behind` more bytes follow in this
+ * step.
  */
 static inline __attribute__((always_inline)) uint64_t
 crc64_step(int behind, uint64_t bytes)

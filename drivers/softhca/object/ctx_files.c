@@ -12,7 +12,7 @@
 
 /*
  * Removes the completion channels that the program has closed. The library does not see close(2),
- * so it looks for them when a new channel is added.
+ * so it searches for closed channels when a new channel is added.
  */
 static void
 drop_closed(struct softhca_ctx *ctx)

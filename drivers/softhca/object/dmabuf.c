@@ -51,8 +51,8 @@ find_inode(const struct stat *st)
 }
 
 /*
- * Frees entries that have neither a descriptor nor a user. The library does not see close(2), so it
- * looks for descriptors here.
+ * Frees entries that have neither a descriptor nor a user. The library does not see close(2), so
+ * this function searches the process's descriptors.
  */
 static void
 free_closed(void)

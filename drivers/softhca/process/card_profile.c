@@ -142,7 +142,7 @@ setting_of(const char *path)
 }
 
 /*
- * Notes the answer of a probe if it differs from softhca's answer and if lib/gantry depends on it:
+ * Stores the answer of a probe, if the answer differs from softhca's and lib/gantry depends on it:
  * doc/softhca-reference.md.
  */
 static void

@@ -91,7 +91,7 @@ give(void)
 
 /*
  * Frees the entries whose sockets have no descriptor any more. The library does not see close(2),
- * so it looks for them here.
+ * so this function searches for closed sockets.
  */
 static void
 drop_closed(void)
@@ -117,9 +117,9 @@ drop_closed(void)
 }
 
 /*
- * Counts a call on another socket, and after LOOK_EACH calls looks for closed sockets. libibverbs
- * closes its RDMA netlink socket after it has found the adapters. If the program has closed all
- * such sockets, later calls need no lookup.
+ * Counts a call on a socket that is no emulated netlink socket. After LOOK_EACH such calls,
+ * searches for closed sockets. libibverbs closes its RDMA netlink socket after it has found the
+ * adapters. If the program has closed all such sockets, later calls need no lookup.
  */
 static void
 note_other(void)

@@ -25,7 +25,9 @@ void own_device_path(const struct softhca_dev *dev, char path[PATH_MAX]);
 void own_device_show(const struct softhca_dev *dev, struct stat *st);
 void own_device_show_x(const struct softhca_dev *dev, struct statx *stx);
 
-/* If *st is about a file of the adapter, replaces it with what the kernel would show. */
+/*
+ * If *st describes a file of the adapter, replaces its fields by those that the kernel would show.
+ */
 void own_file_show(struct stat *st);
 /* As own_file_show(), for statx(2). */
 void own_file_show_x(struct statx *stx);

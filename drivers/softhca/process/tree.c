@@ -574,8 +574,8 @@ tree_fork_parent(void)
 }
 
 /*
- * The child has the descriptor of its parent's lock file, so the child also holds the lock of that
- * tree.
+ * The child has inherited the descriptor of its parent's lock file, so the child also holds the
+ * lock of the parent's tree.
  */
 void
 tree_fork_child(void)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The files of a tree: what the kernel shows of the emulated adapters in /sys and /dev/infiniband.
+ * The files of a tree: the files that the kernel would show for the emulated adapters in /sys and
+ * /dev/infiniband.
  *
  *   sys/devices/pci<DDDD>:00/<BDF>/       vendor, device, class, resource, ...; driver, subsystem
  *     infiniband/mlx5_<i>/                node_type, node_guid, ...; device, subsystem

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Makes the files of a tree: what the kernel would show of the emulated adapters in /sys and
- * /dev/infiniband.
+ * Makes the files of a tree: the files that the kernel would show for the emulated adapters in /sys
+ * and /dev/infiniband.
  */
 #ifndef SOFTHCA_TREE_FILES_H
 #define SOFTHCA_TREE_FILES_H

@@ -77,8 +77,9 @@ depth(uint8_t asked)
 }
 
 /*
- * Returns the mask without attributes of the other end of an XRC connection. Programs give both
- * ends the same attributes, and the kernel's uverbs ignores these ones (modify_qp_mask()).
+ * Returns the mask without attributes of the other end of an XRC connection. Programs give the same
+ * attributes to both ends, and the kernel's uverbs ignores the attributes of the other end
+ * (modify_qp_mask()).
  */
 static uint32_t
 without_ignored(const struct object_qp *qp, uint32_t mask)

@@ -18,7 +18,7 @@
 /* Takes a CQE that is not the success of a WQE. Returns false if there is no CQE. */
 bool gantry_take_other_cqe(struct gantry_queue *q, struct gantry_conn *c);
 
-/* Notes that connection c, which is not the own connection, has no outstanding WQE any more. */
+/* Called when connection c, which is not the own connection, has no outstanding WQE any more. */
 void gantry_note_idle(struct gantry_queue *q, struct gantry_conn *c);
 
 /* Takes all CQEs of the connections that have outstanding WQEs or must be set up again. */
@@ -37,8 +37,8 @@ uint32_t gantry_hand_out_unordered(struct gantry_queue *q, struct gantry_comp *o
 /* ------------------------------------------------------------------ CQEs */
 
 /*
- * Notes that the WQE that ends at `counter`, and all WQEs before it, are done. Returns true if no
- * WQE of the connection is outstanding any more.
+ * Called when the WQE that ends at `counter`, and all WQEs before this WQE, are done. Returns true
+ * if no WQE of the connection is outstanding any more.
  */
 static __rte_always_inline bool
 gantry_note_done(struct gantry_queue *q, struct gantry_conn *c, uint16_t counter)

@@ -23,8 +23,8 @@
 #define LINES_A_SECOND 4
 
 /*
- * Logs an event of a QP or CQ, and notes it in the connection. If the connection is still being
- * created, the event is dropped: the first WQE of the connection will fail.
+ * Logs an event of a QP or CQ, and sets its bit in gantry_conn::events. If the connection is still
+ * being created, the event is dropped: the first WQE of the connection will fail.
  */
 static void
 handle_queue(struct gantry *g, const struct hwq_async *event)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The event thread of an engine. It reads the device's asynchronous events, and notes them where
- * the owners of queues read them:
+ * The event thread of an engine. It reads the device's asynchronous events, and stores them in
+ * fields that the owners of queues read:
  *
  *   QP, CQ      gantry_conn::events of the connection; gantry_watch() acts on it
  *   device      gantry::device_lost

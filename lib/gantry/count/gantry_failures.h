@@ -48,7 +48,7 @@ void gantry_failures_init(struct gantry_failures *f);
 void gantry_failures_fini(struct gantry_failures *f);
 
 /*
- * Notes a failure. A failure that differs from the newest failure only in its cookie or WQE
+ * Stores a failure. A failure that differs from the newest failure only in its cookie or WQE
  * replaces the newest failure, and adds 1 to `times`. So a program that repeats one mistake a
  * million times does not push other failures out of the ring. Any thread; cold.
  */

@@ -509,8 +509,8 @@ issue_waiting(struct gantry_queue *q, struct gantry_stream *s, uint64_t limit)
 }
 
 /*
- * Notes that n descriptors wait, in the slots from `seq` on. Slot `seq` is the next slot to accept
- * a descriptor. number: the number of the first of these descriptors.
+ * Stores n descriptors that have to wait, in the slots from `seq` on. Slot `seq` is the next slot
+ * to accept a descriptor. number: the number of the first of these descriptors.
  */
 static void
 note_waiting(struct gantry_stream *s, uint64_t seq, const struct gantry_desc *desc, uint32_t n,

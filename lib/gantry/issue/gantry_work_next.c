@@ -241,8 +241,8 @@ put_dc(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w)
 }
 
 /*
- * Writes a WQE to a DC peer, and notes the peer in the slot: gantry_peer.c needs it, and all DC
- * peers have the same connection.
+ * Writes a WQE to a DC peer, and stores the peer in the slot. gantry_peer.c needs the peer, and the
+ * connection does not identify it, because all DC peers have the same connection.
  */
 static __rte_noinline bool
 next_dc(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w)

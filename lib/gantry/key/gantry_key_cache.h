@@ -158,7 +158,7 @@ uint32_t gantry_keys_umr_bb(const struct gantry_keys *keys);
 uint16_t gantry_keys_post(struct gantry_keys *keys);
 
 /*
- * Notes that a WQE of the key's connection uses the key. end: gantry_conn::posted behind this WQE.
+ * Called when a WQE of the key's connection uses the key. end: gantry_conn::posted behind this WQE.
  */
 void gantry_keys_used(struct gantry_keys *keys, uint16_t key, uint64_t end);
 

@@ -29,9 +29,9 @@ misses(const struct gantry_region_view *v, const struct gantry_desc *d)
 }
 
 /*
- * First prefetches the entries of the table of hints, then the regions. If the whole burst is in
- * the regions of the last hits, neither its first nor its last descriptor misses, and nothing is
- * prefetched.
+ * First prefetches the entries of the table of hints, then the regions. If the first and the last
+ * descriptor of the burst are in the regions of the last hits, the whole burst probably is, and
+ * nothing is prefetched.
  */
 void
 gantry_ahead_fetch_regions(const struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n)

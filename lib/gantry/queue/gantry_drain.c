@@ -59,7 +59,9 @@ marked_receives_are_done(struct gantry_queue *q)
 	return true;
 }
 
-/* Notes how far each connection has posted. Connections without outstanding WQEs need no mark. */
+/*
+ * Stores the last posted WQE of each connection. Connections without outstanding WQEs need no mark.
+ */
 static void
 mark(struct gantry_queue *q, uint64_t version)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What to do when a completion is handed out, besides copying it.
+ * The work that is done when a completion is handed out, in addition to copying it.
  *
  * Until then, gantry_comp::zero is a word of the engine about the slot:
  *   GANTRY_FINISH_*          what gantry_finish() has to do

@@ -243,8 +243,9 @@ static_assert(offsetof(struct gantry_queue, g) % RTE_CACHE_LINE_SIZE == 0,
 	"the owner writes to no line of the control thread");
 
 /*
- * Notes whether the queue is usual: it is in order, and has a working own connection that carries
- * all copies by DMA MMO. Most queues are usual. Called when one of these conditions changes.
+ * Updates whether the queue is "usual": it is an ordered queue, and has a working own connection
+ * that carries all copies by DMA MMO. Most queues are usual. Called when one of these conditions
+ * changes.
  */
 static inline void
 gantry_queue_note_usual(struct gantry_queue *q)

@@ -71,8 +71,8 @@ gantry_region_view_update(struct gantry_region_view *v)
 }
 
 /*
- * Notes the granule length of a hint that was right. The next look-up is likely to need the same
- * length.
+ * Stores the granule length of a hint that was right, because the next look-up is likely to need
+ * the same length.
  */
 static inline const struct gantry_region *
 follow(struct gantry_region_view *v, const struct gantry_region *r, uint32_t shift)
@@ -133,7 +133,7 @@ gantry_region_look_on(struct gantry_region_view *v, uint64_t addr, uint64_t len)
 	const uint64_t shifts = atomic_load_explicit(&v->dir->hints.shifts, memory_order_relaxed);
 	uint64_t left;
 
-	/* Five of six look-ups by a hint end at a first place. */
+	/* In measurements, five of six look-ups by hints ended at the first place of a group. */
 	for (left = shifts & ~RTE_BIT64(v->shift); left != 0; left &= left - 1) {
 		uint32_t shift = rte_bsf64(left);
 		const struct gantry_region *r =

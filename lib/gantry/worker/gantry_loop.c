@@ -303,8 +303,8 @@ rest(struct gantry_loop *l)
 	unsigned int how = l->monitors ? GANTRY_BELL_MONITORS : GANTRY_BELL_SLEEPS;
 
 	/*
-	 * From now on other threads ring the bell. They did not ring it for earlier work, so the
-	 * lcore looks for work once more.
+	 * From now on other threads ring the bell. For earlier work they did not ring the bell, so
+	 * the lcore looks for work again.
 	 */
 	atomic_exchange_explicit(&l->bell.state, how, memory_order_acq_rel);
 	if (atomic_load_explicit(&l->joining, memory_order_relaxed) == NULL &&

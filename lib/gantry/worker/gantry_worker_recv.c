@@ -12,8 +12,8 @@
 #define BURST 32
 
 /*
- * Moves completions to the ring, and notes whether free elements are left. Returns how many were
- * moved.
+ * Moves completions to the ring, and stores whether the ring still has free elements. Returns how
+ * many were moved.
  */
 static uint32_t
 give(struct gantry_worker *w)

@@ -85,7 +85,7 @@ hwq_wr_wants_header(const struct hwq_wr *wr)
 /** The position at which the inline headers end in a list of pieces. */
 struct hwq_eth_taken {
 	/** index of the piece in which the headers end */
-	size_t i, off;  /**< bytes of that piece that belong to the headers */
+	size_t i, off;  /**< number of the piece's bytes that belong to the headers */
 	bool too_short; /**< the list has fewer bytes than the headers */
 };
 

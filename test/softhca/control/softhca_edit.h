@@ -217,8 +217,8 @@ ioctl(int fd, unsigned long request, ...)
 }
 
 /*
- * Tests the edits on `call`. `call` returns 0 or the errno; if it succeeds, it destroys what it
- * created.
+ * Tests the edits on `call`. `call` returns 0 or the errno; if it succeeds, it destroys the objects
+ * that it has created.
  */
 static inline void
 refuses(int (*call)(void *), void *arg, uint16_t object, uint16_t method, uint64_t write_cmd,

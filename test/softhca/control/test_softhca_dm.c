@@ -470,7 +470,7 @@ case_abandoned(void)
 
 /*
  * A child inherits its parent's context. Both processes have the same open file, so they have the
- * same device memory: what one process has allocated, the other process must not get.
+ * same device memory: memory that one process has allocated must not be given to the other process.
  */
 static void
 case_fork(void)

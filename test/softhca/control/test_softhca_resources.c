@@ -684,7 +684,7 @@ case_counters(void)
 
 /* ---- other processes */
 
-/* Executes this program again, to print what it sees. */
+/* Executes this program again. The new process prints the objects that it sees. */
 static unsigned int
 seen_by_child(const char *kind)
 {

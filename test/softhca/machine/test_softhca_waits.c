@@ -124,7 +124,7 @@ case_rnr_counts_anew(void)
 	pair_fini(&p);
 }
 
-/* RESET must end a wait and clear all notes about the SEND. */
+/* RESET must end a wait, and must clear all flags of the SEND. */
 static void
 case_rnr_reset(void)
 {

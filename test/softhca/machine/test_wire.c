@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What happens to messages between two processes at the edges: keys, queue pairs and processes that
- * end while a message is under way, receives that are missing, peers that are silent or absent.
+ * Messages between two processes in rare situations: keys, queue pairs and processes that end while
+ * a message is under way, receives that are missing, peers that are silent or absent.
  *
  * Each case runs in two processes, "here" and "there", which execute this program again. Each has a
  * QP, connected to the other's, and a large registered area.
@@ -26,7 +26,7 @@
 
 #define VENDOR_NAK_ACCESS 0x88 /* a card reports this for a refused access */
 
-/* What each process tells the other of itself. */
+/* The data that each process sends to the other process about itself. */
 struct told {
 	uint32_t qpn, datagrams, srqn, rkey;
 	uint64_t area;
@@ -524,7 +524,10 @@ case_destroyed(struct end *e)
 	CHECK_EQ(filled(e), before, "bytes that have arrived");
 }
 
-/* The sender dies midway. Its receive is flushed with the QP; others of the SRQ go on. */
+/*
+ * The sender dies midway. The receive of its message must be flushed with the QP. All other
+ * receives of the SRQ must still work.
+ */
 static void
 case_sender_dies(struct end *e)
 {

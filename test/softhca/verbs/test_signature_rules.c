@@ -206,7 +206,7 @@ case_sizes(void)
 
 /*
  * The CRC-64/NVME of 4096 bytes must equal the test vectors of the NVM Command Set Specification
- * 1.0d, section 5.2.1.3.5, with a seed of all ones.
+ * 1.0d, section 5.2.1.3.5, with a seed whose bits are all 1.
  */
 static void
 case_crc64(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What handlers of uverbs calls use: methods, their lists of attributes, and the call.
+ * The types that handlers of uverbs calls use: methods, their lists of attributes, and the call.
  *
  *   ioctl -> uverbs_ioctl() -> method of a class -> attributes checked against the method's list
  *                                                -> handler(call) -> answers written on success

@@ -10,7 +10,7 @@
 
 struct softhca_lanes;
 
-/* A note that at device time `at` all WQEs before WQEBB index `end` had been announced. */
+/* At device time `at`, all WQEs before WQEBB index `end` had been announced. */
 struct timing_mark {
 	uint64_t at;
 	uint16_t end;
@@ -62,7 +62,7 @@ timing_is_on(const struct softhca_config *cfg)
  */
 bool timing_init(const struct softhca_config *cfg, struct timing_queue *queue, uint32_t sq_bb);
 void timing_fini(struct timing_queue *queue);
-/* Drops the notes about all operations, because the queue is empty. */
+/* Forgets all operations, because the queue is empty. */
 void timing_reset(struct timing_queue *queue);
 /* Tells the model that the queue was stopped until now. */
 void timing_resume(struct timing_queue *queue, uint64_t now);
@@ -78,7 +78,9 @@ uint64_t timing_due(struct softhca_lanes *lanes, struct timing_queue *queue,
  * because the peer was late.
  */
 void timing_late(struct timing_queue *queue, uint64_t now);
-/* Called while the WQE at `head` waits. Notes when the WQEs after it were announced. */
+/*
+ * Called while the WQE at `head` waits. Stores the times at which the WQEs after it were announced.
+ */
 void timing_note(struct softhca_lanes *lanes, struct timing_queue *queue, uint16_t head,
 	uint16_t posted, uint64_t now);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory keys: what lanes see of a key, and how they find it. */
+/* Memory keys: the struct of a key that lanes read, and the functions by which they find it. */
 #ifndef SOFTHCA_KEY_H
 #define SOFTHCA_KEY_H
 

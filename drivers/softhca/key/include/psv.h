@@ -36,8 +36,8 @@ struct psv_passed {
 /* Returns the PSV's transient signature for the next data of the running WQE. */
 uint64_t psv_transient(const struct key_use *use, const struct softhca_psv *psv);
 /*
- * Notes the PSV's value after data have passed. The PSV itself changes only when the WQE succeeds,
- * so that a retried WQE starts from the old value.
+ * Stores the value that the PSV has after data have passed. The PSV itself changes only when the
+ * WQE succeeds, so that a retried WQE starts from the old value.
  */
 void psv_pass(struct key_use *use, struct psv_passed *passed, struct softhca_psv *psv,
 	uint64_t transient);

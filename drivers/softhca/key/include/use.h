@@ -32,8 +32,8 @@ struct sg;
 /* The functions that keys call in the lane that runs the WQE. Such calls are rare. */
 struct key_user {
 	/*
-	 * Called when a signature was wrong. tell: the program has acknowledged all earlier errors
-	 * of this key.
+	 * Called when a signature was wrong. tell: true if the program has acknowledged all earlier
+	 * errors of this key.
 	 */
 	void (*sig_error)(struct key_use *use, const struct key_sig_error *error, bool tell);
 	/*
@@ -42,7 +42,7 @@ struct key_user {
 	 */
 	void (*may_wait)(struct key_use *use);
 	/*
-	 * Notes that the bytes move at some time before the WQE completes. Returns false if the
+	 * Lets the bytes move later, at some time before the WQE completes. Returns false if the
 	 * caller must move them now. The function always returns false for memory on demand, for
 	 * data that must be converted, and for memory of key_use_alloc().
 	 */
