@@ -34,7 +34,7 @@ struct dump {
 	struct bytes bytes; /* bytes of all rows, one row after the other */
 	struct row *row;
 	size_t n_rows, room;
-	bool offsets; /* the lines have offsets without a colon; then every line has one */
+	bool offsets; /* the lines have offsets without a colon; then every line has an offset */
 	enum group_order order;
 };
 

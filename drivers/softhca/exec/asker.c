@@ -64,7 +64,9 @@ begin(struct run *run, const struct message *m, struct ask *ask, struct answer *
 		return MESSAGE_RNR;
 	}
 	answer->vendor = VEN_NO_PEER;
-	/* The time of the next try holds for this message only: the next may have another peer. */
+	/*
+	 * ask->next_try is for this message only, because the next message may have another peer.
+	 */
 	if (qp->wait == WAIT_PEER && run_now(run) < ask->next_try)
 		return MESSAGE_NO_PEER;
 	/* This process may have destroyed the QP. Then no other process has its number. */

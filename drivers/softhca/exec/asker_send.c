@@ -33,7 +33,7 @@ too_long(const struct run *run, uint64_t len, struct answer *answer)
 	return SYN_LOC_LEN;
 }
 
-/* Moves the data to memory of their own, which converts them. */
+/* Moves the data to new memory. This move converts the data. */
 static unsigned int
 convert(struct run *run, const struct sg *data, struct ask *ask, struct answer *answer)
 {

@@ -10,9 +10,9 @@
 /* True if a key of this adapter converts the data. Then the data must be moved as a whole. */
 bool asker_is_converted(const struct run *run, const struct message *m);
 /*
- * Converts outgoing data into ask->whole, if keys of this adapter convert them. Returns SYN_OK, or
- * a syndrome: then answer->vendor is set. Converted data, also those of a read, have a maximum
- * length.
+ * If keys of this adapter convert outgoing data, converts the data into ask->whole. Returns SYN_OK,
+ * or sets answer->vendor and returns a syndrome. Data that are converted, also the data of a read,
+ * have a maximum length.
  */
 unsigned int asker_convert(struct run *run, const struct message *m, struct ask *ask,
 	struct answer *answer);

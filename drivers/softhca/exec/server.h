@@ -2,15 +2,15 @@
 /*
  * The responder's end of messages of other processes: executes the records of a served connection.
  *
- * Each record is a run of its own: the QP and the keys are looked up again, and nothing is held
- * between two records. A message of one record is executed by responder_ask(). Of a longer message
- * the first record is checked: the receive, the range of the key, the rights. Then
+ * Each record has its own struct run: the QP and the keys are looked up again, and no lock is held
+ * between two records. responder_ask() executes a message of one record. For a longer message, the
+ * first record causes the checks: the receive, the range of the key, the rights. Then
  *
  *     a WRITE or SEND to plain memory    each record places its data
  *     a READ from plain memory           each answer reads its data
  *     a key converts the data            the data are gathered, and the message is executed once
  *
- * A message that is refused is answered at once. The rest of its data is dropped.
+ * A refused message is answered at once, and the rest of its data is dropped.
  */
 #ifndef SOFTHCA_SERVER_H
 #define SOFTHCA_SERVER_H

@@ -15,7 +15,7 @@
 #include "serving.h"
 #include "wire_adapter.h"
 
-/* Result inside this file: memory for the message is short now, try again. */
+/* A result that is used only in this file: memory for the message is short, so try again later. */
 #define RESULT_LATER 0x200u
 
 /* ---- the first record */

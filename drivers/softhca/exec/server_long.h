@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages whose data need several records. server.h tells how their data move. The message is in
- * the struct served: `part`, `request`, `moved`.
+ * Messages whose data need several records. server.h describes how their data move. The fields
+ * `part`, `request` and `moved` of struct served have the message.
  */
 #ifndef SOFTHCA_SERVER_LONG_H
 #define SOFTHCA_SERVER_LONG_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What each message of another process needs while it is executed: serving.h. */
+/* The run, the counters and the answer of a message of another process: serving.h. */
 #include "serving.h"
 
 #include "carried.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What each message of another process needs while it is executed: a run for each record, the
+ * Functions for every message of another process while it is executed: a run for each record, the
  * counters, and the answer.
  */
 #ifndef SOFTHCA_SERVING_H
@@ -11,8 +11,8 @@
 #include "served.h"
 
 /*
- * Begins the run of a record. life: of the message's QP when the message began, or 0 for the first
- * record of a message.
+ * Begins the run of a record. life: the QP's `life` when the message began; 0 for the first record
+ * of a message.
  */
 void serving_begin(struct run *run, struct softhca_lanes *lanes, const struct record_request *r,
 	uint32_t life);

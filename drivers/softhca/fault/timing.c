@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The timing model: computes when an operation may complete, so that two designs of a program
- * compare as they would on a real network.
+ * The timing model: computes when an operation may complete. With this model, two designs of a
+ * program can be compared as on a real network.
  *
  *      doorbell --> doorbell_ns                         overlapping
  *               --> [ its queue: latency_ns each ]       one after another

@@ -3,10 +3,10 @@
  * Registered memory that the program has unmapped, or whose file the program has truncated: when a
  * lane (a device thread) accesses such memory, an empty page is mapped there.
  *
- * A card has the pages of a region pinned. It continues to use them when the program unmaps them,
- * and nobody sees the data that it writes. Programs with a cache of registrations rely on this: UCX
- * deregisters a region some time after munmap(2). Here the access of a lane would fault, so a
- * signal handler maps an empty page at the address.
+ * A card has the pages of a region pinned. It continues to use these pages when the program unmaps
+ * them, and the program does not see the data that the card writes. Programs with a cache of
+ * registrations rely on this: UCX deregisters a region some time after munmap(2). Here the access
+ * of a lane would fault, so a signal handler maps an empty page at the address.
  *
  * The handler passes all other faults to the previous handler: faults of other threads, faults
  * outside of regions, and faults of mapped pages that forbid the access. If a program installs its

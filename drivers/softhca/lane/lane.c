@@ -93,8 +93,9 @@ uar_calls(struct softhca_uar *uar)
 }
 
 #define QUIET_TURNS 1024 /* number of turns without a doorbell after which a warm page rests */
-#define REST_NS     1000 /* ns between two looks at a resting page; see the top of this file */
-#define REST_TURNS  8    /* number of busy turns between two readings of the clock */
+/* ns between two readings of a resting page's doorbell: see the top of this file */
+#define REST_NS    1000
+#define REST_TURNS 8 /* number of busy turns between two readings of the clock */
 /* The number of resting pages that an idle lane looks at before it looks at warm pages again. */
 #define REST_CHUNK 32
 

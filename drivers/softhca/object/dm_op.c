@@ -2,11 +2,11 @@
 /*
  * The handler of SIGBUS for the addresses of operations.
  *
- * The kernel's list of mappings tells the handler all that it needs: which operation an address
- * has, which byte of device memory, and where the adapter has mapped this byte. So the handler
- * takes no lock, and need not follow munmap(2), mremap(2) and fork(2). The operations themselves
- * are atomic instructions: other threads, processes and RDMA atomics may use the same memory at the
- * same time.
+ * The handler reads the kernel's list of mappings. From this list it knows the operation of an
+ * address, the byte of device memory, and the address at which the adapter has mapped this byte. So
+ * the handler takes no lock, and is right after munmap(2), mremap(2) and fork(2), too. The
+ * operations themselves are atomic instructions: other threads, processes and RDMA atomics may use
+ * the same memory at the same time.
  */
 #include "dm_op.h"
 

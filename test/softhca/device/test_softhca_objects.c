@@ -1315,7 +1315,8 @@ check_threads(unsigned long long cpus)
 
 /*
  * Device threads must be allowed to run on all CPUs of the process, even if the thread that creates
- * them is bound to one CPU. They must block signals, so that the program's own threads get them.
+ * them is bound to one CPU. They must also block signals, so that the program's own threads get the
+ * signals.
  */
 static void
 case_threads(void)

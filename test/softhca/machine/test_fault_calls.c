@@ -411,8 +411,8 @@ case_from_file(void)
 }
 
 /*
- * The fault must refuse the third PSV, whatever is created in between. A key has two PSVs, and
- * another command creates the key itself: so the first PSV of the second key is the third PSV.
+ * The fault must refuse the third PSV, and must not count other objects. A key has two PSVs, and
+ * another command creates the key itself. So the first PSV of the second key is the third PSV.
  */
 static void
 case_psv(void)

@@ -591,7 +591,9 @@ case_refused(void)
 		if (pd != NULL)
 			CHECK_EQ(ibv_dealloc_pd(pd), 0);
 	}
-	/* The first fault in the list is applied to a call, and not the second one as well. */
+	/*
+	 * Only the first fault in the list may be applied to a call, and not also the second fault.
+	 */
 	fault("refuse call=alloc_pd errno=12 times=2");
 	fault("refuse call=alloc_pd errno=13 times=2");
 	for (unsigned int i = 0; i < 4; i++) {
@@ -815,8 +817,8 @@ enum {
 static const char *const parts[] = {" op=9", " times=1", " qp=1", " syndrome=4", " vendor=4",
 	" ms=1", " port=1", " device=0", " errno=5", " call=reg_mr"};
 /*
- * From the grammar in doc/softhca-reference.md: the parts that a fault may have, and the parts that
- * it must have.
+ * For each kind of fault, from the grammar in doc/softhca-reference.md: the allowed parts and the
+ * required parts.
  */
 static const struct {
 	const char *name;

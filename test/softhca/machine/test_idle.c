@@ -495,7 +495,7 @@ store_overtakes(struct twin *t)
 
 /*
  * Calls run() with two queues on two pages: t, and one more. Without BlueFlame, libmlx5 puts all
- * queues on one page, so this does nothing.
+ * queues on one page, and the function does nothing.
  */
 static void
 with_long_work(void (*run)(struct twin *t, struct hwq_mr *mr, uint8_t *mem))
@@ -512,8 +512,8 @@ with_long_work(void (*run)(struct twin *t, struct hwq_mr *mr, uint8_t *mem))
 		twin_connect_self(&pair[i]);
 	}
 	/*
-	 * libmlx5 puts two thread domains on one page, so this takes the second queue of a pair if
-	 * the first shares its page with the twin.
+	 * libmlx5 puts two thread domains on one page. If the first queue of a pair shares its page
+	 * with the twin, the second queue of the pair is used.
 	 */
 	if (page_of(t) == page_of(&twin))
 		t = &pair[1];
@@ -533,8 +533,8 @@ with_long_work(void (*run)(struct twin *t, struct hwq_mr *mr, uint8_t *mem))
 }
 
 /*
- * A thread of the program may lose its CPU for the whole time of the long work, so this tries
- * several times.
+ * A thread of the program may lose its CPU for the whole time of the long work, so the function
+ * tries several times.
  */
 static void
 run_busy(struct twin *t, struct hwq_mr *mr, uint8_t *mem)
@@ -582,7 +582,7 @@ is_written(const struct holder *h)
 }
 
 /*
- * The main function of a thread: interrupts h->thread after that thread has written to `to`. The
+ * The main function of a thread: interrupts h->thread after h->thread has written to `to`. The
  * interrupted thread is held until the adapter's threads are asleep.
  */
 static void *
@@ -626,7 +626,7 @@ pump_a_part(struct twin *t, struct hwq_mr *mr, uint8_t *mem)
 	return pumped;
 }
 
-/* On a busy machine the adapter's thread may get the work, so this tries several times. */
+/* On a busy machine the adapter's thread may get the work, so the function tries several times. */
 static void
 run_rest(struct twin *t, struct hwq_mr *mr, uint8_t *mem)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Many processes that share the adapters of one machine: their numbers differ, each process writes
- * to the next one, and nothing is left of a process that has ended.
+ * Many processes that share the adapters of one machine: their QP numbers must differ, each process
+ * must be able to write to the next process, and no name and no connection may be left of a process
+ * that has ended.
  *
  * A process owns blocks of 4096 numbers. Each block is the name of a listening socket of the
  * process, "@softhca/qpn/<block>" in /proc/net/unix.

@@ -549,7 +549,7 @@ case_errors(void)
 
 		open_pair(0);
 		memset(p.client.buf + A, 5, LEN);
-		/* Each round starts at another place in the sequence of random numbers. */
+		/* Each round starts at another position in the sequence of random numbers. */
 		for (unsigned int n = 0; n < i; n++) {
 			begin();
 			put_memcpy(0, A, RESULT);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which UAR pages the adapter checks for doorbells in a turn, which is one call of softhca_pump().
- * A page that had no doorbell for a long time rests: not every turn checks it. An idle adapter must
- * serve a resting page at once, a busy adapter within a limited time, and no page may be forgotten.
- * The test pumps the adapter, so that turns can be counted, and uses a virtual clock.
+ * The UAR pages that the adapter checks for doorbells in a turn, which is one call of
+ * softhca_pump(). A page that had no doorbell for a long time is "resting": not every turn checks
+ * it. An idle adapter must serve a resting page at once, a busy adapter within a limited time, and
+ * no page may be forgotten. The test pumps the adapter, so that turns can be counted, and uses a
+ * virtual clock.
  */
 #include "hwq_emu.h"
 #include "virtual_clock.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How long the adapter waits: for a receive, for a peer, for a moderated event, and for a fault
- * that has a time. The end of each wait is checked to the nanosecond, with a virtual clock.
+ * The times for which the adapter waits: for a receive, for a peer, for a moderated event, and for
+ * a fault that has a time. The end of each wait is checked to the nanosecond, with a virtual clock.
  */
 #include "softhca_clock.h"
 
@@ -142,8 +142,8 @@ case_rnr_reset(void)
 	rnr_expect_end(3, 10240000);
 	pair_fini(&p);
 	/*
-	 * A fault was to hide the completion of the first SEND. The completion of the next SEND
-	 * must not be hidden.
+	 * A fault is to hide the completion of the first SEND, but RESET ends this SEND. The
+	 * completion of the next SEND must not be hidden.
 	 */
 	rnr_init(3, 20);
 	CHECK_EQ(softhca_fault("drop"), 0);

@@ -3,8 +3,8 @@
  * Messages between two processes in rare situations: keys, queue pairs and processes that end while
  * a message is under way, receives that are missing, peers that are silent or absent.
  *
- * Each case runs in two processes, "here" and "there", which execute this program again. Each has a
- * QP, connected to the other's, and a large registered area.
+ * Each case runs in two processes, called "here" and "there", which execute this program again.
+ * Each process has a large registered area, and a QP that is connected to the other process's QP.
  *
  * usage: test_wire [WORDS]     runs the cases whose sentences have these words
  */
@@ -20,7 +20,7 @@
 
 #include "softhca_node.h"
 
-#define AREA       (16u << 20) /* more than an adapter moves in a few turns */
+#define AREA       (16u << 20) /* bytes: more than an adapter moves in a few turns */
 #define FILL       0x5a
 #define NOBODY_UID 65534
 
@@ -40,13 +40,14 @@ struct end {
 	struct ibv_mr *mr;
 	struct told other;
 	int sock;    /* to the other process */
-	pid_t there; /* 0: this process is the one there */
-	int log;     /* here: what both processes have written to stderr */
+	pid_t there; /* the process "there"; 0: this process is "there" */
+	int log;     /* for "here": file with the lines that both processes write to stderr */
 };
 
 enum when {
 	ALWAYS,
-	PUMPED,  /* the processes run their adapters themselves, so the message stops midway */
+	/* the processes run their adapters themselves, so they can stop midway through a message */
+	PUMPED,
 	THREADED /* the adapters run while their processes wait */
 };
 
@@ -136,7 +137,7 @@ await_fill(struct end *e)
 
 	while (*(volatile uint8_t *)e->area != FILL) {
 		CHECK(pair_now_ms() < end);
-		/* A single turn: the message must not end meanwhile. */
+		/* Runs only one turn, so that the message does not end. */
 		if (pair_is_pumped())
 			(void)softhca_pump();
 	}
@@ -234,7 +235,7 @@ sent(struct end *e)
 	return node_wait(e->n.scq).status;
 }
 
-/* The process there only runs its adapter. */
+/* For a process "there" that has nothing else to do: runs its adapter. */
 static void
 only_runs(struct end *e)
 {
@@ -569,7 +570,7 @@ case_xrc_sender_dies(struct end *e)
 	CHECK_EQ(wc.status, IBV_WC_WR_FLUSH_ERR);
 }
 
-/* As case_xrc_sender_dies(), but the SRQ is destroyed: its receive does not complete. */
+/* As case_xrc_sender_dies(), but the SRQ is destroyed, so its receive must not complete. */
 static void
 case_xrc_srq_goes(struct end *e)
 {
@@ -582,7 +583,7 @@ case_xrc_srq_goes(struct end *e)
 	node_expect_none(e->n.rcq);
 }
 
-/* The answer to a READ comes after the QP was reset. */
+/* The answer to a READ comes after the QP was reset. It must be dropped. */
 static void
 case_late_answer(struct end *e)
 {
@@ -607,7 +608,10 @@ has_two_parts(struct end *e)
 	tell(e);
 }
 
-/* The QP here is destroyed before its answer comes. */
+/*
+ * The QP of the process "here" is destroyed before the answer to its READ comes. No byte of the
+ * answer may arrive.
+ */
 static void
 case_destroyed_here(struct end *e)
 {
@@ -621,7 +625,7 @@ case_destroyed_here(struct end *e)
 	CHECK_EQ(e->area[0], 0, "a byte of a read of a destroyed QP");
 }
 
-/* The queue drains when the answer has come. */
+/* A queue in SQD must be drained only when the answer to its message has come. */
 static void
 case_drain(struct end *e)
 {
@@ -646,7 +650,7 @@ case_drain(struct end *e)
 	CHECK_EQ(e->area[0], 0x22);
 }
 
-/* The message of a QP that moves to error is flushed, although its answer has not come. */
+/* If a QP moves to error, its message must be flushed, although the answer has not come. */
 static void
 case_flush(struct end *e)
 {
@@ -706,7 +710,7 @@ case_nobody(struct end *e)
 	CHECK(pair_now_ms() - before >= 134);
 }
 
-/* The number of another process is not reached by this QP. */
+/* This QP cannot reach the QP number of the other process. */
 static void
 case_not_reached(struct end *e)
 {
@@ -728,7 +732,7 @@ becomes_nobody(void)
 	CHECK_EQ(setuid(NOBODY_UID), 0);
 }
 
-/* A fault there stops messages that come. */
+/* A fault in the process "there" applies to messages that arrive. */
 static void
 case_fault(struct end *e)
 {
@@ -777,8 +781,8 @@ discards(const struct end *e)
 }
 
 /*
- * Sends unreliable messages until the connection is full. Then a message waits for 100 ms, and is
- * lost. to: NULL for UC.
+ * Sends unreliable messages until the connection is full. After that, a message waits for 100 ms,
+ * and is lost. to: the destination of datagrams; NULL for UC.
  */
 static void
 fill_connection(struct end *e, const struct node_to *to)
@@ -931,7 +935,7 @@ case_idle(struct end *e)
 	await_sleep(1000);
 	tell(e);
 	hear_only(e);
-	/* The process there sleeps. */
+	/* The adapter of the process "there" sleeps. */
 	post_there(e, IBV_WR_RDMA_WRITE, 64);
 	CHECK_EQ(sent(e), IBV_WC_SUCCESS);
 }
@@ -944,7 +948,7 @@ sleeps(struct end *e)
 	tell(e);
 }
 
-/* Without userfaultfd(2), messages wake the adapter. */
+/* Without userfaultfd(2), messages must still wake the adapter. */
 static void
 case_naps(struct end *e)
 {
@@ -1067,7 +1071,7 @@ be_there(struct end *e)
 	hear(e);
 }
 
-/* A process there that was killed takes no part in the end of the case. */
+/* If the process "there" was killed, it takes no part in the end of the case. */
 static void
 be_here(struct end *e)
 {

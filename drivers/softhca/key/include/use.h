@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The use of keys by one WQE. The lane that runs the WQE has a struct key_use and passes it to each
- * call of this folder. The struct has what the rules of keys need, and it gets what the rules
- * report. Only one thread uses it.
+ * call of this folder. The struct has the values that the rules of keys need, and gets the results
+ * of the rules. Only one thread uses it.
  */
 #ifndef SOFTHCA_KEY_USE_H
 #define SOFTHCA_KEY_USE_H

@@ -28,7 +28,7 @@ enum wait_kind {
 	WAIT_NONE,
 	WAIT_RNR,
 	WAIT_PEER,
-	WAIT_TIME, /* wait for a time: a fault delays the WQE, or the timing model does */
+	WAIT_TIME, /* wait for a time: a fault or the timing model delays the WQE */
 	/* the WQE's message goes to another process, and the connection is full or in use */
 	WAIT_CARRIER,
 	WAIT_ANSWER /* as WAIT_CARRIER, but the message is sent; its answer calls for a visit */
