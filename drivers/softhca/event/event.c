@@ -374,8 +374,8 @@ dup_if_end(const struct event_file *file, int fd)
 }
 
 /*
- * Looks for the program's end: first at its last known descriptor, then among all descriptors of
- * the process.
+ * Finds the program's end: first tries its last known descriptor, then all descriptors of the
+ * process. Returns a duplicate of it, or -1.
  */
 static int
 dup_program_end(struct event_file *file)

@@ -500,8 +500,8 @@ fault_look(struct softhca_dev *dev)
 	uint64_t now = device_clock();
 
 	/*
-	 * A control call waits while a lane reads the file, so that new faults of the file apply to
-	 * this call.
+	 * If a lane is reading the file now, the control call waits for the lane. So new faults of
+	 * the file apply to this call.
 	 */
 	pthread_mutex_lock(&lock);
 	if (file.path != NULL) {

@@ -10,7 +10,7 @@
  *
  * A WQE runs and completes at the computed time. A WQE that stays inside the adapter takes no time
  * of the port, and has no round trip. The latency of a fenced WQE begins when the round trips that
- * the fence waits for have ended. The WQEs after a fenced WQE begin later than it.
+ * the fence waits for have ended. The WQEs after a fenced WQE begin after the fenced WQE.
  */
 #include "timing.h"
 

@@ -9,10 +9,10 @@
  * of a lane would fault, so a signal handler maps an empty page at the address.
  *
  * The handler passes all other faults to the previous handler: faults of other threads, faults
- * outside of regions, and faults of mapped pages that forbid the access. If a program installs its
- * own handler of SIGSEGV or SIGBUS later, no more empty pages are mapped; all else works as before.
- * Empty pages stay mapped: a later mapping at a fixed address replaces them, and for other mappings
- * the kernel chooses other addresses.
+ * outside of regions, and faults of mapped pages that forbid the access. If a program later
+ * installs its own handler of SIGSEGV or SIGBUS, no more empty pages are mapped. Everything else
+ * works as before. Empty pages stay mapped: a later mapping at a fixed address replaces them, and
+ * for other mappings the kernel chooses other addresses.
  */
 #include "gone.h"
 

@@ -4,7 +4,7 @@
 #define SOFTHCA_GONE_H
 
 /*
- * Call this before a region is published; only the first call has an effect. From now on, if a
+ * Call this before a region is published; only the first call has an effect. After this call, if a
  * device thread accesses a page of a region that the program has unmapped or truncated, an empty
  * page is mapped there. Without this call, the access would end the process.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The emulated adapter's control half, through stock libibverbs and libmlx5: what discovery finds,
- * which objects cannot be destroyed while in use, and which calls are refused with which errno. In
- * the end, no object may exist.
+ * The emulated adapter's control half, through stock libibverbs and libmlx5: the devices that
+ * discovery finds, the objects that cannot be destroyed while in use, and the calls that are
+ * refused, with their errno. At the end, no object may exist.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * CQs of the emulated adapter, through stock libibverbs and libmlx5: resizing while WQEs are
- * executed, moderated events, compressed completions, and clocks. Polling is tested elsewhere.
+ * executed, moderated events, compressed completions, and clocks. Other programs test polling.
  */
 #include "softhca_pair.h"
 

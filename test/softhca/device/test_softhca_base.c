@@ -358,7 +358,7 @@ case_blocks_rest(void)
 
 /*
  * An object keeps its number for a long time, and is then removed. The table must not give this
- * number at once, even if the search for the next number is just before it.
+ * number again at once, even if it would be the next number of the search.
  */
 static void
 case_blocks_rest_after_long_use(void)

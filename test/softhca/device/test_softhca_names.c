@@ -20,7 +20,7 @@
 
 #define LAST_BLOCK 4094u /* block 4095 has number 0xffffff, which means multicast */
 
-/* ---- bind(2), whose names are noted, and which fails with `bind_error` if that is not 0 */
+/* ---- a bind(2) that records the names, and fails with `bind_error` if `bind_error` is not 0 */
 
 static int bind_error;
 static unsigned int n_bound, first_bound;

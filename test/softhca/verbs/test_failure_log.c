@@ -2,7 +2,7 @@
 /*
  * A completion with an error must have the vendor syndrome that real adapters report, and a line on
  * stderr must name the failed check, once for each check. test_softhca_vendors.c tests all checks
- * with WQEs that the test writes itself, but not the line.
+ * with hand-made WQEs, but does not test the line.
  */
 #include <sys/mman.h>
 #include <sys/wait.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where a queue with SIG_PIPELINING stops after a wrong signature, with the setting `sig_stop`: at
- * any work request from the one with the wrong signature up to the next fenced one
+ * The setting `sig_stop`: a queue with SIG_PIPELINING may stop after the work request with a wrong
+ * signature, or after any later work request before the next fenced work request
  * (mlx5dv_qp_cancel_posted_send_wrs(3)).
  */
 #define CLOCK_START 0

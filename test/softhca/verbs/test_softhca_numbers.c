@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A QP number belongs to one process of a network namespace. Processes claim blocks of numbers by
- * names of sockets, which the test looks up itself. Each case runs in its own process.
+ * names of sockets. The test itself looks up these names. Each case runs in its own process.
  */
 #include <dirent.h>
 #include <signal.h>
