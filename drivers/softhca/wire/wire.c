@@ -162,7 +162,8 @@ wire_claim(void *arg, uint32_t *block)
 		raw_close(fd);
 		return err;
 	}
-	wire->names[wire->n_names++] = fd;
+	wire->names[wire->n_names] = fd;
+	atomic_fetch_add(&wire->n_names, 1);
 	atomic_fetch_or(&own[*block / 64], UINT64_C(1) << *block % 64);
 	return 0;
 }

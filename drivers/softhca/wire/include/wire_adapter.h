@@ -44,7 +44,8 @@ struct wire {
 	atomic_uint asking;     /* number of messages that wait for an answer */
 	uint64_t reminded_at;   /* device time of the last wire_remind() */
 	struct spin connect_lock; /* held while a link is made; protects the members below */
-	unsigned int n_names, n_links;
+	atomic_uint n_names;      /* lanes also read it without the lock */
+	unsigned int n_links;
 	int *names; /* listening sockets of the blocks that this adapter holds */
 	struct link *_Atomic links[WIRE_BLOCKS]; /* by block */
 	uint16_t linked[WIRE_BLOCKS];            /* the blocks that have a link, in order */
