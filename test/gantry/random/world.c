@@ -206,10 +206,11 @@ layout_change(unsigned int i)
 {
 	struct model_layout *l = &run.layout[i];
 
-	if (!l->there && !layouts_in_flight())
-		layout_come(i);
-	if (!l->there)
+	if (!l->there) {
+		if (!layouts_in_flight())
+			layout_come(i);
 		return;
+	}
 	l->there = false;
 	all_changed();
 	CHECK_EQ(gantry_layout_destroy(run.g, l->id), 0);
