@@ -1220,6 +1220,33 @@ a_split_write_waits_for_the_flush(void)
 	env_queue_done(q);
 }
 
+/* Otherwise a later stop of the repaired connection would count as a failure by an event. */
+static void
+events_from_before_a_repair_are_forgotten(void)
+{
+	struct gantry_queue *q = queue_of(g, GANTRY_NO_DEADLINE, 0);
+	struct gantry_conn *c = &q->conn[GANTRY_CONN_OWN];
+	struct gantry_desc d = arena_copy(0);
+	uint64_t end = env_patience();
+	struct gantry_comp comp;
+
+	arm("refuse call=modify_qp errno=5 times=1");
+	arm("qp_fatal");
+	CHECK_EQ(gantry_submit(q, &d, 1), 1);
+	do {
+		CHECK_EQ(env_poll(q, &comp, 1), 0);
+		if (c->state == GANTRY_CONN_BROKEN)
+			c->repair_tsc = UINT64_MAX; /* not before the event has come */
+		CHECK(rte_get_timer_cycles() < end);
+	} while (c->state != GANTRY_CONN_BROKEN || atomic_load(&c->events) == 0);
+	c->repair_tsc = 0;
+	env_collect(q, &comp, 1);
+	CHECK_EQ(comp.status, GANTRY_OK);
+	CHECK_EQ(env_stats(q).recoveries, 1);
+	CHECK_EQ(atomic_load(&c->events), 0);
+	env_queue_done(q);
+}
+
 static void
 without_a_deadline_nothing_is_given_up(void)
 {
@@ -1475,6 +1502,7 @@ static const struct check_case pumped_cases[] = {
 		a_process_that_stood_still_gives_the_device_time},
 	{"descriptors that complete in the end are done", what_completes_after_all_is_done},
 	{"a split write waits for the flush", a_split_write_waits_for_the_flush},
+	{"events from before a repair are forgotten", events_from_before_a_repair_are_forgotten},
 	{"without a deadline nothing is given up", without_a_deadline_nothing_is_given_up},
 	{"every peer that is stuck is watched", every_peer_that_is_stuck_is_watched},
 };
