@@ -30,6 +30,36 @@ sg_grow(struct key_use *use, struct sg *sg)
 	return true;
 }
 
+/* Stores fewer than COPY_TAIL bytes: an aligned word at once, otherwise byte by byte. */
+static void
+copy_few(void *dst, const void *src, uint64_t len)
+{
+	volatile uint8_t *to = dst;
+	uint8_t bytes[COPY_TAIL] = {0};
+	uint32_t word;
+
+	memcpy(bytes, src, len);
+	memcpy(&word, bytes, sizeof(word));
+	if (len == sizeof(word) && (uintptr_t)dst % sizeof(word) == 0)
+		*(volatile uint32_t *)dst = word;
+	else
+		for (uint64_t i = 0; i < len; i++)
+			to[i] = bytes[i];
+}
+
+void
+piece_copy_any(void *dst, const void *src, uint64_t len)
+{
+	if (dst == SINK)
+		return;
+	if (src == SINK)
+		memset(dst, 0, len);
+	else if (len < COPY_TAIL)
+		copy_few(dst, src, len);
+	else
+		memmove(dst, src, len);
+}
+
 static void *
 piece_at(void *p, uint64_t off)
 {

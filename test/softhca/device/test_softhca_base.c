@@ -7,8 +7,10 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "check.h"
 #include "dev.h"
@@ -19,12 +21,14 @@
 #include "number.h"
 #include "pages.h"
 #include "retire.h"
+#include "sg.h"
 #include "softhca.h"
 #include "table.h"
 #include "turns.h"
 #include "violation.h"
 
-#define LAST 0xfffffeu /* the highest number; 0xffffff means multicast */
+#define PAGE_LEN 4096
+#define LAST     0xfffffeu /* the highest number; 0xffffff means multicast */
 
 static struct softhca_dev devs[2];
 static int object;
@@ -823,6 +827,65 @@ case_violations(void)
 	CHECK_EQ(softhca_violations(), 256);
 }
 
+/* ---- copies of pieces */
+
+#define COPY_MAX 300
+
+/* Each length and each overlap must give the bytes that memmove(3) gives. */
+static void
+case_copies(void)
+{
+	uint8_t is[3 * COPY_MAX], must[3 * COPY_MAX];
+
+	for (size_t len = 0; len <= COPY_MAX; len++)
+		for (size_t to = 0; to <= 2 * COPY_MAX - 1; to += to < 20 ? 1 : 7) {
+			for (size_t i = 0; i < sizeof(is); i++)
+				is[i] = must[i] = (uint8_t)(i * 37 + 11);
+			memmove(&must[to], &must[COPY_MAX / 2], len);
+			piece_copy(&is[to], &is[COPY_MAX / 2], len);
+			CHECK(memcmp(is, must, sizeof(is)) == 0);
+		}
+}
+
+static uint8_t *pages;
+static size_t first_len;
+static atomic_uint n_faults;
+
+/* The last bytes of the copy are on the second page: all bytes before this page must be there now. */
+static void
+on_fault(int signal)
+{
+	(void)signal;
+	for (size_t i = 0; i < first_len; i++)
+		if (pages[PAGE_LEN - first_len + i] != 0x5a)
+			_exit(1);
+	atomic_fetch_add(&n_faults, 1);
+	mprotect(pages + PAGE_LEN, PAGE_LEN, PROT_READ | PROT_WRITE);
+}
+
+/* A program that polls the last byte of a message must find the other bytes when it sees this byte. */
+static void
+case_last_byte_last(void)
+{
+	struct sigaction mine = {.sa_handler = on_fault}, old;
+	static uint8_t from[70000];
+	unsigned int copies = 0;
+
+	memset(from, 0x5a, sizeof(from));
+	pages = mmap(NULL, 2 * PAGE_LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		0);
+	CHECK(pages != MAP_FAILED);
+	CHECK_EQ(sigaction(SIGSEGV, &mine, &old), 0);
+	for (first_len = 1; first_len < PAGE_LEN; first_len += first_len < 300 ? 1 : 997) {
+		memset(pages, 0, 2 * PAGE_LEN);
+		mprotect(pages + PAGE_LEN, PAGE_LEN, PROT_NONE);
+		piece_copy(pages + PAGE_LEN - first_len, from, first_len + COPY_TAIL);
+		CHECK_EQ(atomic_load(&n_faults), ++copies);
+	}
+	CHECK_EQ(sigaction(SIGSEGV, &old, NULL), 0);
+	munmap(pages, 2 * PAGE_LEN);
+}
+
 static const struct check_case cases[] = {
 	{"a number is used again after 65536 others", case_numbers_come_back_late},
 	{"numbers wrap, and those in use are skipped", case_numbers_wrap},
@@ -839,6 +902,8 @@ static const struct check_case cases[] = {
 	{"an object is replaced by number", case_replace},
 	{"quiesce() waits for the turns of all adapters", case_quiesce_waits},
 	{"each turn has its own slot", case_claims},
+	{"a piece is copied as by memmove()", case_copies},
+	{"the last byte of a piece is stored last", case_last_byte_last},
 	{"replaced keys are freed in batches", case_keys_are_freed},
 	{"replaced keys wait for the turns that may see them", case_keys_wait_for_turns},
 	{"replaced keys do not wait for later turns", case_keys_do_not_wait_for_later_turns},

@@ -3,6 +3,7 @@
 #ifndef SOFTHCA_SG_H
 #define SOFTHCA_SG_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -90,16 +91,34 @@ sg_one_piece(const struct sg *sg)
 	return sg->n == 1 && sg->rare == 0 && sg->v[0].p != SINK ? sg->v[0].p : NULL;
 }
 
-/* Copies a piece. Source and destination may overlap, because both are memory of the program. */
+/* For piece_copy(): pieces of fewer bytes than COPY_TAIL, and pieces that overlap. */
+void piece_copy_any(void *dst, const void *src, uint64_t len);
+
+#define COPY_TAIL 8 /* bytes that piece_copy() stores last */
+
+/*
+ * Copies a piece. Source and destination may overlap, because both are memory of the program.
+ *
+ * The last bytes are stored last, and once. Programs poll the last byte of a message, and may then
+ * read the other bytes, or store to the polled byte. memmove(3) may store the first bytes last, and
+ * some bytes twice.
+ */
 static inline void
 piece_copy(void *dst, const void *src, uint64_t len)
 {
-	if (dst == SINK)
+	const uintptr_t apart = (uintptr_t)dst - (uintptr_t)src;
+	uint64_t tail;
+
+	if (__builtin_expect(dst == SINK || src == SINK || len < COPY_TAIL || apart < len ||
+				     -apart < len,
+		    0)) {
+		piece_copy_any(dst, src, len);
 		return;
-	if (src == SINK)
-		memset(dst, 0, len);
-	else
-		memmove(dst, src, len);
+	}
+	memcpy(&tail, (const char *)src + len - COPY_TAIL, COPY_TAIL);
+	memcpy(dst, src, len - COPY_TAIL);
+	atomic_thread_fence(memory_order_release);
+	memcpy((char *)dst + len - COPY_TAIL, &tail, COPY_TAIL);
 }
 
 void sg_copy_pieces(const struct sg *dst, const struct sg *src);
