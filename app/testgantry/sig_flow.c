@@ -201,7 +201,7 @@ compare_next(const struct sig *s, struct sig_phase *p)
 	p->result[i].right = memcmp(a.blocks + at, a.expected + at, (size_t)n * a.len) == 0;
 }
 
-/* ------------------------------------------------------------------ the judge */
+/* ------------------------------------------------------------------ results and damage */
 
 static bool
 has_damage(const struct damage_plan *plan, uint32_t first, uint32_t n)

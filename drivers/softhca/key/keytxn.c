@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The signature of a transaction: a CRC over all data of the transaction. The CRC follows the last
- * byte, in the memory domain or in the wire domain (a BSF of 32 bytes, without a block size, as
- * SPDK writes it for CRC32C).
+ * byte, in the memory domain or in the wire domain. The BSF has 32 bytes and no block size, as SPDK
+ * writes it for CRC32C.
  *
- *   key 1  | data | first           the PSV keeps the CRC's register after each message,
- *   key 2  | data |                 in the upper half of its transient signature
+ *   key 1  | data |        first
+ *   key 2  | data |
  *   key 3  | data | CRC |  last
  *
- * A request may move only the data, and a later request the CRC, at the offset after the data.
- * Lengths count bytes on the wire, as they do for blocks. The CRC has the same byte order as in
- * signatures of blocks: sig.c.
+ * The PSV keeps the CRC's register after each message, in the upper half of the PSV's transient
+ * signature. A request may move only the data. Then a later request moves the CRC, at the offset
+ * after the data. Lengths count bytes on the wire, as in signatures of blocks. The CRC has the same
+ * byte order as in signatures of blocks: sig.c.
  */
 #include "keytxn.h"
 

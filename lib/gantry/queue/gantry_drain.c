@@ -85,8 +85,9 @@ marks_are_reached(struct gantry_queue *q)
 	if (q->conn[GANTRY_CONN_OWN].done < q->conn[GANTRY_CONN_OWN].mark)
 		return false;
 	/*
-	 * A connection that became active after mark() had no outstanding WQE when mark() was
-	 * called. Its mark is from an earlier version, or 0, so it is reached.
+	 * mark() sets no mark for a connection without outstanding WQEs. If such a connection has
+	 * become active since, its mark is 0, or was set by an earlier call of mark(). Its `done`
+	 * had reached this mark when the connection had no outstanding WQE.
 	 */
 	for (i = gantry_conn_set_next(&q->active, 0); i != GANTRY_CONN_SET_MAX;
 		i = gantry_conn_set_next(&q->active, i + 1))

@@ -326,7 +326,7 @@ hwq_burst_memcpy(struct hwq_burst *b, uint32_t dst_lkey, uint64_t dst, uint32_t 
 typedef uint64_t hwq_ds __attribute__((vector_size(HWQ_DS_LEN)));
 
 /**
- * The bytes that the WQEs of a loop have in common. They are copied into each WQE, which then gets
+ * The bytes that the WQEs of a loop have in common. Each WQE gets a copy of these bytes, and then
  * its own index. hwq_burst_end_counted() ends such a burst.
  */
 struct hwq_burst_like {
@@ -468,8 +468,8 @@ hwq_burst_end(struct hwq_burst *b)
 }
 
 /**
- * As hwq_burst_end(), for a caller who knows that the burst has n WQEs of one WQEBB each. Loops
- * with a struct hwq_burst_like end by this call.
+ * Does the same as hwq_burst_end(), but the caller gives the number of WQEs. Each WQE has one
+ * WQEBB. Call this function after a loop that writes WQEs with a struct hwq_burst_like.
  * @param b The burst.
  * @param n Number of WQEs, at least 1.
  */

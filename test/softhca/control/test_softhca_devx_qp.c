@@ -420,7 +420,10 @@ case_no_record_refused(void)
 	struct side s;
 
 	side_init(&s);
-	/* A QP that has no receive queue either needs no memory for doorbell records. */
+	/*
+	 * This QP has no doorbell record for its send queue, and no receive queue. So it needs no
+	 * memory for doorbell records.
+	 */
 	obj = create_with(&s, bare, 4, out);
 	CHECK(obj != NULL, "status 0x%x, syndrome 0x%x", out[0], devx_get(out, 0x20, 32));
 	/*

@@ -26,8 +26,8 @@ hwq_conf_recv_cq(const struct hwq_qp_conf *conf, const struct hwq_cq *cq)
 uint32_t hwq_conf_sq_bb(const struct hwq_qp_conf *conf);
 uint32_t hwq_conf_rq_wr(const struct hwq_qp_conf *conf);
 /*
- * @return the most inline data that DS can count after the first segments of operations with inline
- *   data.
+ * @return the most bytes of inline data in one WQE, as far as the field DS permits. DS counts the
+ *   16-byte units of the whole WQE, also those of the segments before the inline data.
  */
 uint32_t hwq_conf_inline_max(const struct hwq_qp_conf *conf);
 /* @return the inline data that fit into the longest WQE, after the longest first segments. */
