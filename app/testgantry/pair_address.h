@@ -38,7 +38,7 @@ int address_bind(struct address *a);
 
 /**
  * Waits for the first connection whose other end sends a byte. A connection that ends without a
- * byte, or sends no byte for give_up_s seconds, is closed: a program may connect only to find out
+ * byte, or sends no byte for give_up_s seconds, is closed. Some programs connect just to test
  * whether a process listens, as address_bind() does. @return the socket, or -1.
  */
 int address_accept(int listener, const struct address *a, uint32_t give_up_s);

@@ -2,7 +2,7 @@
 /**
  * @file
  * Corrupts blocks with signatures. A seed decides which blocks, and which of their bytes, are
- * corrupted. So the judge knows which errors the device must detect.
+ * corrupted. So the program knows which errors the device must detect.
  */
 #ifndef TESTGANTRY_SIG_DAMAGE_H
 #define TESTGANTRY_SIG_DAMAGE_H

@@ -2,7 +2,7 @@
 /**
  * @file
  * Signatures of blocks, computed by the CPU: the signatures that the initiator sends, and those
- * that the judge expects from the device.
+ * that the program expects from the device.
  */
 #ifndef TESTGANTRY_SIG_GUARD_H
 #define TESTGANTRY_SIG_GUARD_H

@@ -55,8 +55,9 @@ struct sig_passes {
 void round_reset(struct sig_round *round);
 
 /**
- * Reads more blocks of a round, about `most` bytes. Sets is_read if the round is complete. If a
- * complete round has no blocks, all files are read. Returns 0, or -1 with the error printed.
+ * Reads more blocks of a round, about `most` bytes. Sets is_read if the round is complete. A
+ * complete round without blocks means that all files have been read to their end. Returns 0, or -1
+ * with the error printed.
  */
 int round_read(struct sig_reader *r, struct sig_round *round, size_t most);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * AES-256-XTS by OpenSSL: the ciphertext that the judge expects from the device.
+ * AES-256-XTS by OpenSSL: the ciphertext that the program expects from the device.
  */
 #ifndef TESTGANTRY_SIG_XTS_H
 #define TESTGANTRY_SIG_XTS_H

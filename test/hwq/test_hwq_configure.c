@@ -312,7 +312,7 @@ full_ring(void)
 		ret = hwq_wr_complete(&wr);
 		/*
 		 * The request has two WQEBBs of first segments, two of layout, one BSF and two
-		 * SET_PSVs: 7 WQEBBs. A fill may take up to four WQEBBs more.
+		 * SET_PSVs: 7 WQEBBs. NOPs at the ring's end may take up to four WQEBBs more.
 		 */
 		CHECK(room < 7       ? ret == -ENOMEM
 			: room >= 11 ? ret == 0

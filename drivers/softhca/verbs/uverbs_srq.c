@@ -53,7 +53,10 @@ check_create(struct uverbs_call *call, const struct mlx5_ib_create_srq *req)
 	if (call_has(call, UVERBS_ATTR_CREATE_SRQ_XRCD_HANDLE) != xrc ||
 		call_has(call, UVERBS_ATTR_CREATE_SRQ_CQ_HANDLE) != xrc)
 		return -EINVAL;
-	/* libmlx5 requests as many entries as its WQE can hold, which may be more than max_sge. */
+	/*
+	 * libmlx5 requests as many scatter entries as fit into its WQE. This may be more than
+	 * max_sge of the adapter.
+	 */
 	if (max_wr >= cfg->max_qp_wr || max_sge > MAX_SGE ||
 		srq_size(max_wr, max_sge).log_stride > srq_size(max_wr, cfg->max_sge).log_stride)
 		return -EINVAL;

@@ -194,8 +194,8 @@ gantry_hand_out(struct gantry_queue *q, struct gantry_stream *s, struct gantry_c
 		return 0;
 	}
 	/*
-	 * Pairs with the acquire in gantry_stats_get(): a thread that reads this tail then reads a
-	 * head that is not less.
+	 * Pairs with the acquire in gantry_stats_get(). If a thread reads this tail and afterwards
+	 * the head, the head is at least this tail.
 	 */
 	atomic_store_explicit(&s->tail, seq, memory_order_release);
 	return n - left;

@@ -338,8 +338,9 @@ count_links(const char *with)
 }
 
 /*
- * The names must be those of Linux: ib_uverbs (uverbs_std_types.c, uverbs_std_types_async_fd.c) and
- * mlx5_ib (devx.c). Their anonymous files share one inode with eventfds.
+ * The links in /proc/self/fd must show the names that Linux gives the files of an adapter:
+ * ib_uverbs (uverbs_std_types.c, uverbs_std_types_async_fd.c) and mlx5_ib (devx.c). The anonymous
+ * files of both modules share one inode with eventfds.
  */
 static void
 case_own_files(void)

@@ -7,16 +7,17 @@
 #include "sg.h"
 
 /*
- * A cache of one plain region of an adapter, which was found earlier in this turn (turns.h) by a
- * number and a PD. A cache of zeros is empty. Only control calls change plain regions, and they
- * wait for the turn to end. So the entry is right until the turn ends, and must be cleared then.
+ * Remembers one plain region of an adapter, which was found earlier in this turn (turns.h) by the
+ * number of its key and a PD. If all bytes of the structure are 0, it remembers no region. Only
+ * control calls change plain regions, and control calls wait for the turn to end. So the structure
+ * is right until the turn ends, and must be cleared then.
  */
 struct key_seen {
 	uint64_t name; /* key_name() */
 	const struct key *key;
 };
 
-/* Combines a number and a PD to one value, which is never 0. */
+/* Combines the number of a key and a PD to one value, which is never 0. */
 static inline uint64_t
 key_name(uint32_t number, uint32_t pdn)
 {
