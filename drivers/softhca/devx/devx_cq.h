@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Completion queues by number, for firmware commands. */
+/* Finds the CQ that has a CQ number, for firmware commands. */
 #ifndef SOFTHCA_DEVX_CQ_H
 #define SOFTHCA_DEVX_CQ_H
 

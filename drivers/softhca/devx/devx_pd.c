@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Protection domains of firmware commands. Commands refer to them by number, as they do to the
- * protection domains of verbs.
+ * Protection domains of firmware commands. A command names a PD by the PD's number. This may also
+ * be the number of a PD of verbs.
  */
 #include "devx.h"
 #include "uverbs_pd.h"

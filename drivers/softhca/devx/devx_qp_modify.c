@@ -111,7 +111,7 @@ now(struct object_qp *qp)
 	return attr;
 }
 
-/* Checks the number in the command, and that the QP's state is `from`. */
+/* Checks that the command has the QP's number, and that the QP's state is `from`. */
 static int
 check(struct object_qp *qp, const uint8_t *in, uint32_t from)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared receive queues by number, for firmware commands. */
+/* Finds the SRQ that has an SRQ number, for firmware commands. */
 #ifndef SOFTHCA_DEVX_SRQ_H
 #define SOFTHCA_DEVX_SRQ_H
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * On-demand paging: keys over memory that need not exist at registration. Its pages may be mapped
- * and unmapped later.
+ * On-demand paging: keys over memory that need not exist at registration. The pages of this memory
+ * may be mapped and unmapped later.
  *
  * A card reports a page fault on a missing page; the kernel then loads the page, or reports that it
  * does not exist. Here only process_vm_readv(2) and process_vm_writev(2) on this process access
- * such memory. They load pages as the program's own accesses do, and fail where such an access
- * would raise SIGSEGV or SIGBUS. So the program cannot unmap a page between a check and an access.
- * Data pass through a buffer, so it is clear whether the source or the destination has failed.
+ * such memory. These calls load pages as the program's own accesses do. They fail where an access
+ * of the program would raise SIGSEGV or SIGBUS. So the program cannot unmap a page between a check
+ * and an access. Data pass through a buffer, so it is clear whether the source or the destination
+ * has failed.
  */
 #include "odp.h"
 

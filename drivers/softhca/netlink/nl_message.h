@@ -3,7 +3,8 @@
  * Builds netlink messages in a datagram, and parses the attributes of a request.
  *
  *   | nlmsghdr | attr | attr | nest | attr | attr | nlmsghdr | ...
- *              (the length of each attribute and of each message is a multiple of 4 bytes)
+ *
+ * The length of each attribute and of each message is a multiple of 4 bytes.
  *
  * If an item does not fit into the datagram, `full` is set, and no more items are written.
  */

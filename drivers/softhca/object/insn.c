@@ -93,8 +93,8 @@ take_immediate(struct bytes *b, unsigned int size)
 }
 
 /*
- * Skips the address that follows ModRM: a scale-index-base byte and a displacement. They are not
- * needed, because the signal gives the address.
+ * Skips the address that follows ModRM: a scale-index-base byte and a displacement. The address is
+ * not decoded, because the signal gives it.
  */
 static void
 skip_address(struct bytes *b, uint8_t modrm)

@@ -44,7 +44,7 @@ bool insn_is_possible(void);
 bool insn_decode(void *context, struct insn *insn);
 /*
  * Ends the emulation of the instruction: the thread continues with the next instruction. loaded:
- * the byte that a load gives to the program (only loads of one byte are decoded).
+ * the byte that a load gives to the program. Only loads of one byte are decoded.
  */
 void insn_finish(void *context, const struct insn *insn, uint8_t loaded);
 

@@ -624,7 +624,7 @@ load_all(const struct reading *r, char *note, size_t note_len)
 	wrapped = r->cfg->crypto == SOFTHCA_CRYPTO_WRAPPED;
 	rc = load_own(r);
 	/*
-	 * A card profile has no KEK. If the user's settings have none either, encryption is
+	 * A card profile has no KEK. If the user's settings also have no KEK, encryption is
 	 * switched off.
 	 */
 	if (rc == 0 && wrapped && r->cfg->crypto_kek[0] == '\0') {

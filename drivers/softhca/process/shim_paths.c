@@ -289,9 +289,9 @@ stat_any(int dir, const char *path, struct stat *st, int flags)
 }
 
 /*
- * The names that start with __ are those of glibc before 2.33; gcc's thread sanitizer still calls
- * __fxstat. Their argument for the version selects a layout of struct stat: 64-bit machines have
- * only one layout.
+ * The functions whose names start with __ are those of glibc before 2.33. gcc's thread sanitizer
+ * still calls __fxstat. The argument `version` of these functions selects a layout of struct stat.
+ * 64-bit machines have only one layout.
  */
 #define STAT(name, parameters, ...)                                                                \
 	SOFTHCA_API int name parameters                                                            \

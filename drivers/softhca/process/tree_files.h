@@ -27,8 +27,8 @@ int tree_files_make(const char *tree, const char *root, unsigned int first_uverb
  */
 int tree_files_merge(const char *tree, const char *root, const char *dir);
 /*
- * Makes the many files of the GID tables. They are made late, because most programs never read
- * them. Returns 0 or -errno.
+ * Makes the many files of the GID tables. The files are made late, because most programs never
+ * read these files. Returns 0 or -errno.
  */
 int tree_files_make_gids(const char *tree);
 #endif

@@ -412,7 +412,7 @@ crypto_bits(const struct softhca_config *cfg, uint8_t *page)
 
 /*
  * Writes the page for encryption. Wrapped DEKs use AES key wrap. There is one KEK and one
- * credential, and no command can change either.
+ * credential. No command changes the KEK or the credential.
  */
 static void
 crypto_page(const struct softhca_config *cfg, uint8_t *page)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Copies by the CPU. Their slots are on no connection (GANTRY_CONN_NONE). They run on the owner's
- * thread when they are issued.
+ * Copies by the CPU. A copy runs on the owner's thread when it is issued. The slots of these copies
+ * are on no connection (GANTRY_CONN_NONE).
  *
  * q->cpu_left, a multiple of 8, limits the bytes that one call of the owner copies, so that the
  * call stays short. gantry_issue_waiting() sets q->cpu_left again. Work with more bytes is issued
@@ -19,9 +19,9 @@
 #define GANTRY_CPU_CALL_LEN (UINT64_C(64) << 10)
 
 /*
- * Carries out the copies at the beginning of desc that have no flags and whose memory is in the
- * regions of the last hits; their slots are done. Returns how many copies were carried out; 0 if
- * the first descriptor is no such copy, or is longer than q->cpu_left.
+ * Carries out copies from the beginning of desc, and makes their slots done. Ends before the first
+ * descriptor that is no copy, has flags, is longer than q->cpu_left, or has memory outside the
+ * regions of the last hits. Returns how many copies were carried out.
  */
 uint32_t gantry_cpu_run(struct gantry_queue *q, struct gantry_stream *s,
 	const struct gantry_desc *desc, uint32_t n);

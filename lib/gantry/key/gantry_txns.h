@@ -195,14 +195,15 @@ int gantry_txn_line_create(uint8_t mode, int socket, struct gantry_txn_line **li
 bool gantry_txn_fit_key(struct gantry_txns *all, struct gantry_txn_open *t, bool encrypts);
 
 /*
- * Returns true if an open transaction has keys from an earlier version of the table of regions than
+ * Returns true if an open transaction has keys from a version of the table of regions before
  * `version`. Owner thread.
  */
 bool gantry_txns_are_older(const struct gantry_txns *all, uint64_t version);
 
 /*
- * Sets `passed` to `version`, so that other threads see it, if no open transaction has keys from an
- * earlier version. `version` is the version that the owner's call has taken.
+ * If no open transaction has keys from a version before `version`: sets `passed` to `version`, so
+ * that other threads see it. `version` is the version of the table of regions that the owner's call
+ * has taken.
  */
 void gantry_txns_note_passed(struct gantry_txns *all, uint64_t version);
 

@@ -230,8 +230,8 @@ image_make(const struct hwq_dev_caps *caps, const struct mlx5dv_sig_block_attr *
 		.crypto_standard = MLX5DV_CRYPTO_STANDARD_AES_XTS,
 		.encrypt_on_tx = wire,
 		/*
-		 * This is the table of mlx5dv_wr_set_mkey_crypto(3). Without signatures, either
-		 * order is right.
+		 * This is the table of mlx5dv_wr_set_mkey_crypto(3). Without signatures, both
+		 * orders are right.
 		 */
 		.signature_crypto_order =
 			wire != conf->crypto.sig_over_ciphertext

@@ -137,7 +137,7 @@ set_drained(struct gantry_queue *q, uint64_t version)
 	q->drain.version = 0;
 	/*
 	 * Pairs with the acquire in gantry_region_passed(): objects that the queue has read under
-	 * older versions may be freed.
+	 * older versions of the table of regions may be freed.
 	 */
 	atomic_store_explicit(&q->view.drained, version, memory_order_release);
 }

@@ -9,7 +9,8 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /*
- * These variables and the lists of queues are used under the lock. Each list is sorted by number.
+ * These variables and the lists of queues are used under the lock. Each list is sorted by the
+ * numbers of its engines or queues.
  */
 static TAILQ_HEAD(, gantry) engines = TAILQ_HEAD_INITIALIZER(engines);
 static uint32_t n_engines, n_queues;

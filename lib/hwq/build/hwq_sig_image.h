@@ -337,7 +337,8 @@ hwq_put_sig_dif_tags(struct mlx5dv_sig_t10dif *kept, uint64_t word, struct hwq_w
 	if (__builtin_expect(word >> 48 != 0, 0)) {
 		tags = word & ((UINT64_C(1) << 48) - 1);
 		/*
-		 * With a seed of all ones, the guard's bits are ones too. They are above the tags.
+		 * With a seed of all ones, the guard's bits are ones too. The guard is above the
+		 * tags.
 		 */
 		word = tags | UINT64_C(0xffff) << 48;
 		kept->bg = 0xffff;

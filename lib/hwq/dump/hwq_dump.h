@@ -8,10 +8,10 @@
  *         puts(text);
  *     }
  *
- * All functions write text that ends with 0 into the caller's buffer of text_len bytes. They return
- * how many characters the whole text has, without the 0, as snprintf(3) does. If the result is
- * text_len or more, the text was cut. The functions have no errors. Fields have the names of
- * infiniband/mlx5dv.h.
+ * Each function writes a text that ends with 0 into the caller's buffer of text_len bytes. The
+ * function returns how many characters the whole text has, without the 0, as snprintf(3) does. If
+ * the result is text_len or more, the text was cut. The functions have no errors. Fields have the
+ * names of infiniband/mlx5dv.h.
  *
  * Threads: only the owner thread of a queue calls the functions that take the queue. Any thread may
  * call the functions that take bytes or a record.

@@ -52,8 +52,8 @@ struct hwq_dek_conf {
 	 */
 	bool wrapped;
 	/**
-	 * Bytes that the device stores and hwq_dek_query() returns. They are the caller's, and no
-	 * secret.
+	 * Bytes that the device stores and hwq_dek_query() returns. The caller chooses these bytes,
+	 * which are no secret.
 	 */
 	char opaque[8];
 	char key[128]; /**< key and keytag, in the layout of mlx5dv_dek_create(3) */

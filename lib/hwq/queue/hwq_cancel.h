@@ -50,7 +50,7 @@ HWQ_API int hwq_qp_resume(struct hwq_qp *qp);
  *
  * The result counts WQEs. A configuration of a key that signs has up to three WQEs (hwq_wr_mkey.h).
  * A NOP of hwq_wr_nop() counts. A NOP that fills the ring's end does not count, nor does a raw WQE
- * that looks like such a fill: an unsignalled NOP of whole WQEBBs up to the ring's end.
+ * that looks like this NOP: an unsignalled NOP of whole WQEBBs up to the ring's end.
  *
  * @param qp
  *   The QP.

@@ -142,7 +142,7 @@ hwq_conf_inline_room(const struct hwq_qp_conf *conf)
 	       HWQ_INLINE_HDR_LEN;
 }
 
-/* Requests at least two of the longest WQEs, because a fill may be needed (hwq_sq.h). */
+/* Requests at least two of the longest WQEs: NOPs may fill the ring's end (hwq_sq.h). */
 uint32_t
 hwq_conf_sq_wr(const struct hwq_qp_conf *conf)
 {

@@ -12,13 +12,13 @@
  * this file subtract or mask them.
  *
  * hwq_sq_reserve() returns contiguous room or none. If a WQE would cross the end of the ring, an
- * unsignalled NOP (the fill) takes the WQEBBs up to the end, and the WQE starts at the ring's
- * beginning. So no builder wraps. The function finds out that the ring is full before anything is
- * written.
+ * unsignalled NOP takes the WQEBBs up to the end, and the WQE starts at the ring's beginning. So no
+ * builder wraps. The function finds out that the ring is full before anything is written.
  *
  * ## When is it full? If no WQE has more than w WQEBBs, a ring of N WQEBBs holds WQEs of N - (w -
- * 1) WQEBBs together, because one fill of at most w - 1 may be among them. WQEs of one WQEBB need
- * no fill. hwq_qp_create() makes N at least 2w, so that an empty ring always has room for a WQE.
+ * 1) WQEBBs together, because NOPs may take up to w - 1 WQEBBs at the ring's end. WQEs of one WQEBB
+ * need no NOPs. hwq_qp_create() makes N at least 2w, so that an empty ring always has room for a
+ * WQE.
  *
  * hwq_sq_complete() frees WQEBBs: a CQE frees its WQE and all earlier WQEs. Post a signalled WQE
  * (HWQ_WQE_SIGNALED) before unsignalled WQEs have filled the ring.
@@ -215,8 +215,8 @@ hwq_sq_set_ci(struct hwq_sq *sq, uint16_t ci)
 }
 
 /**
- * Returns how many WQEBBs are free. A WQE of n WQEBBs may need up to n - 1 WQEBBs more, for the
- * fill.
+ * Returns how many WQEBBs are free. A WQE of n WQEBBs may need up to n - 1 WQEBBs more, for NOPs
+ * at the ring's end.
  * @param sq The send queue.
  * @return The number of WQEBBs.
  */
@@ -238,8 +238,8 @@ hwq_sq_is_full(const struct hwq_sq *sq)
 }
 
 /**
- * Returns how many WQEBBs are in use: by fills, and by committed WQEs that are not known to be
- * complete.
+ * Returns how many WQEBBs are in use: by NOPs at the ring's end, and by committed WQEs that are not
+ * known to be complete.
  * @param sq The send queue.
  * @return The number of WQEBBs.
  */
@@ -297,14 +297,14 @@ hwq_sq_room_bb(const struct hwq_sq *sq, uint16_t pi)
 }
 
 /*
- * Finds contiguous room for n_bb WQEBBs, at index pi or after a fill of the ring's end. *fill:
- * WQEBBs of the fill, or 0. @return false if the ring is full.
+ * Finds contiguous room for n_bb WQEBBs, at index pi or after NOPs that fill the ring's end. *fill:
+ * WQEBBs of these NOPs, or 0. @return false if the ring is full.
  *
- * Three functions call it, and each commits the fill in its own way:
- *     hwq_sq_reserve()      for each WQE; the fill is committed at once
- *     hwq_burst_reserve()   once for several WQEs; the fill is committed with them, or never
- *     hwq_wr_make_room()    at the end of a batch's known room; abort discards fill and WQEs
- * hwq_burst_start() uses only the room before the ring's end, hwq_sq_room_bb(), and needs no fill.
+ * Three functions call it, and each commits the NOPs in its own way:
+ *     hwq_sq_reserve()      for each WQE; the NOPs are committed at once
+ *     hwq_burst_reserve()   once for several WQEs; the NOPs are committed with the WQEs, or never
+ *     hwq_wr_make_room()    at the end of a batch's known room; abort discards NOPs and WQEs
+ * hwq_burst_start() uses only the room before the ring's end, hwq_sq_room_bb(), and needs no NOPs.
  */
 static inline bool
 hwq_sq_has_room(const struct hwq_sq *sq, uint16_t pi, unsigned int n_bb, uint32_t *fill)
@@ -370,10 +370,10 @@ hwq_sq_put_fill(const struct hwq_sq *sq, uint16_t pi, uint32_t tail_bb)
 }
 
 /**
- * Tells whether a WQE looks like a fill: an unsignalled NOP up to the ring's end.
+ * Tells whether a WQE looks like a NOP that fills the ring's end: an unsignalled NOP up to the end.
  * @param sq The send queue.
  * @param index Ring index of the WQE's first WQEBB; it runs free at 16 bits.
- * @return True if it looks like a fill.
+ * @return True if the WQE looks like such a NOP.
  */
 static inline bool
 hwq_sq_is_fill(const struct hwq_sq *sq, uint16_t index)
@@ -398,7 +398,7 @@ hwq_sq_fill(struct hwq_sq *sq, uint32_t tail_bb)
 #define HWQ_FILL_MAX_BB (HWQ_DS_MAX / HWQ_DS_PER_BB) /**< WQEBBs of the longest NOP */
 
 /*
- * As hwq_sq_fill(), if the fill is longer than one NOP. This is rare, so the function is not
+ * As hwq_sq_fill(), if one NOP cannot take all tail_bb WQEBBs. This is rare, so the function is not
  * inlined.
  */
 static __attribute__((noinline, unused)) void
@@ -411,7 +411,7 @@ hwq_sq_fill_long(struct hwq_sq *sq, uint32_t tail_bb)
 
 /**
  * Reserves contiguous room for one WQE, which then starts at sq->pi. If the WQE would cross the end
- * of the ring, a NOP fills the end. This fill is committed at once, even if the WQE is never
+ * of the ring, a NOP fills the end. This NOP is committed at once, even if the WQE is never
  * committed.
  * @param sq The send queue.
  * @param n_bb WQEBBs, from 1 to HWQ_WQE_MAX_BB.

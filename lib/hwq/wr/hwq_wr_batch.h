@@ -263,7 +263,7 @@ hwq_wr_move(struct hwq_wr *wr, uint32_t tail_bb, unsigned int n_bb)
 {
 	uint8_t *from = wr->wqe, *to = wr->sq->buf;
 
-	/* Copy the WQE first, because the fill overwrites it. */
+	/* Copy the WQE first, because the NOPs overwrite it. */
 	memcpy(to, from, (size_t)n_bb * HWQ_BB_LEN);
 	*hwq_wr_id_of(wr, to) = *hwq_wr_id_of(wr, from);
 	hwq_wr_fill(wr, tail_bb);

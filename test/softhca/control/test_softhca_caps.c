@@ -3,8 +3,9 @@
  * All properties that the adapter reports. The test builds each expected answer field by field, and
  * compares the whole answer: no other bit may be set.
  *
- * Expected values: the limits of doc/softhca-reference.md. Their offsets: the structures of the
- * kernel's ABI, and for QUERY_HCA_CAP NVIDIA's "Ethernet Adapters Programming Manual".
+ * Expected values: the limits of doc/softhca-reference.md. The offsets of these values are from the
+ * structures of the kernel's ABI, and for QUERY_HCA_CAP from NVIDIA's "Ethernet Adapters
+ * Programming Manual".
  */
 #include <net/if.h>
 #include <rdma/ib_user_verbs.h>

@@ -845,7 +845,8 @@ refused_bsf(size_t at, uint8_t value)
 }
 
 /*
- * The BSF has no signature in either domain: data must pass unchanged, but atomics must be refused.
+ * The BSF has no signature in memory and no signature on the wire. Data must pass unchanged, but
+ * atomics must be refused.
  */
 static void
 case_neither(void)

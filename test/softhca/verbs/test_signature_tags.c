@@ -42,8 +42,8 @@ end(struct signed_key *k)
 }
 
 /*
- * Writes n blocks with signatures, beginning with block `first` of the data. Their reference tags
- * are those of blocks that pass the key after `passed` other blocks.
+ * Writes n blocks with signatures, beginning with block `first` of the data. The blocks have the
+ * reference tags of blocks that pass the key after `passed` other blocks.
  */
 static void
 lay(const struct signed_key *k, uint32_t first, uint32_t n, uint32_t passed, uint8_t *out)

@@ -70,8 +70,8 @@ uint32_t sig_crc(enum sig_type type, uint32_t crc, const uint8_t *data, uint64_t
 /* Writes the CRC of a register's value in the byte order of a signature. */
 void sig_crc_write(uint32_t crc, uint8_t out[SIG_CRC_LEN]);
 /*
- * Compares the bytes of the CRC that are in the mask (mask of a BSF, as in mlx5dv_sig_crc). offset:
- * the offset of the CRC, for the error.
+ * Compares the bytes of the CRC that are in the mask. mask: the mask of a BSF, as in
+ * mlx5dv_sig_crc. offset: the offset of the CRC, for the error.
  */
 void sig_crc_check(enum sig_type type, uint8_t mask, const uint8_t found[SIG_CRC_LEN],
 	const uint8_t right[SIG_CRC_LEN], uint64_t offset, struct sig_error *error);

@@ -10,7 +10,7 @@
 
 /*
  * True if [addr, addr+len) is mapped in this process, is readable and, if `writable`, is writable.
- * The adapter's own pages do not count as mapped: the kernel cannot pin pages of a device either.
+ * The adapter's own pages do not count as mapped, because the kernel cannot pin pages of a device.
  */
 bool memory_is_mapped(uint64_t addr, uint64_t len, bool writable);
 
