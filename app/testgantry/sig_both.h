@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * The two ends of --mode sig, for sig_ends.c (which opens and closes the ends) and sig_phase.c
- * (which runs them).
+ * The two ends of --mode sig. sig_ends.c opens and closes the ends. sig_phase.c runs the ends.
  */
 #ifndef TESTGANTRY_SIG_BOTH_H
 #define TESTGANTRY_SIG_BOTH_H

@@ -18,9 +18,9 @@ int sig_check(const struct options *o);
  * Stores and fetches the files' blocks, with pipelining and without, and prints a table. Only the
  * main lcore calls this function. pair: the target is in another process, and this process is the
  * initiator; NULL: both are in this process.
- * @return 0; JOB_STOPPED if a signal stopped the run (the results until then are printed); -1, with
- *   the error printed, if a corruption was missed, a correct block was refused, or another error
- *   occurred.
+ * @return 0; JOB_STOPPED if a signal stopped the run; -1, with the error printed, if a corruption
+ *   was missed, a correct block was refused, or another error occurred. A stopped run prints its
+ *   results until then.
  */
 int sig_run(const struct options *o, const struct file_set *set, struct pair *pair);
 

@@ -383,8 +383,8 @@ a_refused_close_says_so_and_can_be_called_again(void)
 		CHECK_EQ(gantry_peer_close(q, pb), 0);
 		CHECK_EQ(gantry_peer_close(q, next), 0);
 		/*
-		 * The same call is refused when the whole queue is destroyed: it may be a call for
-		 * either connection.
+		 * The same call is refused when the whole queue is destroyed. The refused call may
+		 * be for any connection of the queue.
 		 */
 		env_connect(q, &pa, q, &pb);
 		CHECK_EQ(softhca_fault(line), 0);

@@ -162,7 +162,7 @@ job_retag(struct job *j, const struct gantry_profile_conf *conf)
 	model_lay(model_in(&j->model), plain, j->data_len, j->in);
 }
 
-/* Executes all jobs, and calls the judge for each. */
+/* Executes all jobs, and calls judge() for each job. */
 static void
 jobs_run(judge_fn *judge)
 {

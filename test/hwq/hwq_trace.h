@@ -37,7 +37,7 @@ static struct {
 	int query_errno;
 	unsigned int spoil_at; /* 0: no byte is replaced */
 	uint8_t spoil;
-	/* number of the creation (or destruction, if `destroys` is set) that is refused; 0: none */
+	/* number of the creation that is refused, or of the destruction with `destroys`; 0: none */
 	unsigned int refuse_at;
 	bool destroys;
 	int refuse_errno;

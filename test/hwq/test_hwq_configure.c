@@ -221,7 +221,7 @@ longest_fits(uint32_t max_inline, uint32_t sq_wr, uint64_t send_ops)
 	}
 	/*
 	 * The ring must also have room for sq_wr work requests of this length, or for one fewer if
-	 * a fill (NOPs up to the ring's end) takes the room of one.
+	 * NOPs at the ring's end take the room of one.
 	 */
 	for (i = 0; i + 1 < sq_wr; i++)
 		CHECK_EQ(post_longest(&r, &wr), 0, "one of many");
@@ -347,7 +347,7 @@ image_create(struct hwq_sig_image *image, const struct mlx5dv_sig_block_attr *at
 
 /*
  * At every ring index, and with each number of free WQEBBs, an image must be posted as a whole, or
- * nothing may be posted, not even a fill.
+ * nothing may be posted, not even NOPs at the ring's end.
  */
 static void
 images_and_full_rings(void)

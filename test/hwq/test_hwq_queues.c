@@ -338,7 +338,7 @@ bad_work(struct hwq_sq *sq, const struct memory *m)
 }
 
 /*
- * One good WQE, one bad WQE, a fill (a NOP up to the ring's end) and later WQEs: expected are a
+ * One good WQE, one bad WQE, a NOP that fills the ring's end, and later WQEs: expected are a
  * success, an error and flushes, in order.
  */
 static void

@@ -3,7 +3,7 @@
  * System calls without libc's wrappers. The library's own files use these functions, because the
  * library overrides open(), stat(), readlink(), opendir(), mmap(), socket calls and more for the
  * program (process/shim*.c). The overrides take locks that a caller inside the library may already
- * hold. Also, a lower folder must not depend on the overrides of a higher folder.
+ * hold. Also, a folder must not depend on the overrides of a folder in a higher layer.
  */
 #ifndef SOFTHCA_RAW_H
 #define SOFTHCA_RAW_H

@@ -3,8 +3,8 @@
  * Fails the QP that the responder holds, and releases the QP.
  *
  * A DCT has one connection for each initiator. A refused request ends only the connection of its
- * initiator (rdma-core's test_mlx5_dc.py: after refused writes, the target still receives SENDs).
- * Confirmed: dct-no-event.
+ * initiator. rdma-core's test_mlx5_dc.py requires this: after refused writes, the target still
+ * receives SENDs. Confirmed: dct-no-event.
  */
 #include "responder_fail.h"
 

@@ -4,8 +4,11 @@
  *
  *   tail                              head
  *    |  in hardware, or settled        |
- *   -+---------------------------------+-->     entries of the receive queue complete in order,
- *    next to hand out                next       and settled slots between them in their place
+ *   -+---------------------------------+-->
+ *    next to hand out                next
+ *
+ * Entries of the receive queue complete in order. A settled slot between two entries completes
+ * after the first entry and before the second.
  *
  *   gantry_recv_ring_create()   when a connection is opened
  *   gantry_recv_ring_leave()    before the connection is closed

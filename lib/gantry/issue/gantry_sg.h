@@ -2,9 +2,11 @@
 /*
  * Copies between lists of buffers: the rules of the lists, and the next piece that one WQE copies.
  *
- *     src   |-- 0 --|---- 1 ----|- 2 -|        a piece ends where an entry of either list ends,
- *     dst   |---- 0 ----|--- 1 -------|        or after as many bytes as one WQE copies
+ *     src   |-- 0 --|---- 1 ----|- 2 -|
+ *     dst   |---- 0 ----|--- 1 -------|
  *     WQEs  |-------|---|-------|-----|
+ *
+ * A piece ends where an entry of src or of dst ends, or after as many bytes as one WQE copies.
  */
 #ifndef GANTRY_SG_H
 #define GANTRY_SG_H

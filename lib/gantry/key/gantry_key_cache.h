@@ -17,7 +17,7 @@
  *
  * Two kinds of keys are no longer found. The first kind is from an older version of the table of
  * regions: a region below the key may have been removed. The second kind has a UMR that may not
- * have run, because its connection failed.
+ * have run, because the connection of the UMR failed.
  *
  * The first descriptor with a layout creates the queue's keys. Owner thread.
  */

@@ -59,8 +59,8 @@ gantry_region_view_update(struct gantry_region_view *v)
 		return;
 	v->version = version;
 	/*
-	 * Pairs with the release in publish(). The root may belong to a later version than
-	 * `version`. Then the owner's next call finds the later version, and takes this root again.
+	 * Pairs with the release in publish(). The root may belong to a later version of the tree
+	 * than `version`. Then the owner's next call finds this version, and takes the root again.
 	 */
 	v->root = atomic_load_explicit(&v->dir->root, memory_order_acquire);
 	v->any = atomic_load_explicit(&v->dir->any, memory_order_acquire);

@@ -138,8 +138,8 @@ check_names(uint8_t *wqe, uint64_t index, uint32_t qpn, const char *who)
 }
 
 /*
- * Checks that between the previous WQE and this WQE there is at most a fill: NOPs up to the ring's
- * end.
+ * Checks that only NOPs up to the ring's end are between the previous WQE and this WQE, or no WQE
+ * at all.
  */
 static void
 check_fill(struct twin_pair *p, uint16_t from, uint16_t to)
@@ -242,7 +242,7 @@ twin_prepare(struct twin_pair *p, unsigned int max_wqes)
 
 	for (i = 0; i < max_wqes * HWQ_WQE_MAX_BB && i < n; i++)
 		memset((uint8_t *)p->stock.view.sq.buf + (p->stock.at + i) % n * 64, 0, 64);
-	/* Fill also the WQEBBs after a fill of the ring's end. */
+	/* Fill also the WQEBBs after NOPs at the ring's end. */
 	for (i = 0; i < (max_wqes + 1) * HWQ_WQE_MAX_BB && i < hwq_sq_free_bb(sq); i++)
 		memset(hwq_sq_at(sq, (uint16_t)(sq->pi + i)), 0xa5, 64);
 }

@@ -136,7 +136,7 @@ struct twin_pair {
 	 */
 	unsigned int left;
 	/*
-	 * set by twin_builder::direct: a fill (NOPs up to the ring's end) may come only before the
+	 * set by twin_builder::direct: NOPs that fill the ring's end may come only before the
 	 * first WQE of the work request
 	 */
 	bool in_one_piece;

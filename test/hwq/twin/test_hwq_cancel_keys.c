@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Cancelling configurations of keys, compared with libmlx5's mlx5dv_qp_cancel_posted_send_wrs():
- * how many WQEs each kind of request counts (a configuration of a key that signs has up to three
- * WQEs with one wr_id), the rings' contents and the completions. The keys must not change.
+ * how many WQEs each kind of request counts, the rings' contents and the completions. A
+ * configuration of a key that signs has up to three WQEs with one wr_id. The keys must not change.
  *
  * usage: test_hwq_cancel_keys [ROUNDS [SEED]]
  */

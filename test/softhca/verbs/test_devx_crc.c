@@ -289,8 +289,8 @@ case_one(void)
 		CHECK_EQ(p.client.buf[len], 0x11);
 		CHECK_EQ(crc_read(p.client.buf + CRC_AT), crc_expected(data, len, seed));
 		/*
-		 * The CRC-32C of the nine digits is known as the check value (RFC 3720, appendix
-		 * B.4, has more values).
+		 * The CRC-32C of the nine digits is known as the check value. RFC 3720, appendix
+		 * B.4, has more values.
 		 */
 		if (i == 0)
 			CHECK_EQ(crc_read(p.client.buf + CRC_AT), 0xe3069283);
