@@ -4,7 +4,7 @@
  *
  * Bit offsets as in the commands of rdma-core's tests (NVIDIA "Ethernet Adapters Programming
  * Manual"). The queue's memory is always a umem of the program. mlx5_ib sets the bits for this in
- * each command (devx_set_umem_valid() of the kernel), so they are not checked here.
+ * each command (devx_set_umem_valid() of the kernel), so this file does not check these bits.
  */
 #include "devx_cq.h"
 

@@ -4,7 +4,7 @@
  *
  * Bit offsets as in the commands of rdma-core's tests (NVIDIA "Ethernet Adapters Programming
  * Manual"). The queues' memory is always a umem of the program. mlx5_ib sets the bits for this in
- * the command (devx_set_umem_valid() of the kernel), so they are not checked here.
+ * the command (devx_set_umem_valid() of the kernel), so this file does not check these bits.
  */
 #include <errno.h>
 

@@ -68,9 +68,9 @@ pass_both(struct key_use *use, struct sig_after *a, uint64_t data)
 }
 
 /*
- * Returns the memory domain's data, if they are one piece of the program's memory, or NULL if they
- * need a buffer. With a cipher on this side they need a buffer, because a program must not see data
- * that are not encrypted yet.
+ * Returns the memory domain's data, if these data are one piece of the program's memory. Returns
+ * NULL if the data need a buffer. A cipher on this side always needs a buffer, because a program
+ * must not see data that are not encrypted yet.
  */
 static uint8_t *
 bytes_in_place(const struct sig_after *a)

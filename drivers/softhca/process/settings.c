@@ -454,9 +454,9 @@ find_addresses(const struct softhca_config *cfg, uint32_t *found, unsigned int n
 }
 
 /*
- * Sets the IPv4 addresses in the GIDs. UCX checks that the machine has a route to them, so they are
- * addresses of the machine, unless the setting gid_ipv4 gives other addresses. If the machine has
- * too few addresses, 198.51.100.11 (RFC 5737) and the following addresses are used.
+ * Sets the IPv4 addresses in the GIDs. UCX checks that the machine has a route to these addresses.
+ * So the addresses of the machine are used, unless the setting gid_ipv4 gives other addresses. If
+ * the machine has too few addresses, 198.51.100.11 (RFC 5737) and the following addresses are used.
  */
 static void
 set_addresses(struct softhca_config *cfg)

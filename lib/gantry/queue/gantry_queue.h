@@ -79,8 +79,8 @@ struct gantry_queue_rare_stats {
 };
 
 /*
- * An unordered queue has a stream for each connection. Its descriptors are numbered over all
- * streams, in the order in which they are accepted.
+ * An unordered queue has a stream for each connection. The queue numbers its descriptors over all
+ * streams, in the order in which it accepts them.
  */
 struct gantry_unordered {
 	gantry_counter submitted;

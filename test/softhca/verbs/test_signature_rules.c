@@ -298,7 +298,7 @@ case_check_mask(void)
 }
 
 /*
- * In memory all bytes of the signatures are 5a, and they are not checked. On the wire, each byte
+ * In memory all bytes of the signatures are 5a, and are not checked. On the wire, each byte
  * must be copied (5a) or computed, as `mask` says.
  */
 static void

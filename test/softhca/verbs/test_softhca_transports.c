@@ -949,7 +949,7 @@ case_dc_streams(void)
 	CHECK_EQ(pair_state(dci), IBV_QPS_RTS);
 	CHECK_EQ(node_stream_write(&a, dci, &dest, &b, 0, 9, true), IBV_WC_LOC_PROT_ERR);
 	CHECK_EQ(pair_state(dci), IBV_QPS_ERR);
-	/* RESET must clear the errors of all streams, and their number. */
+	/* RESET must clear the errors of all streams, and the number of these errors. */
 	CHECK_EQ(node_move(dci, IBV_QPS_RESET), 0);
 	node_ready(&a, dci, K_DCI, 0, IBV_QPS_RTS);
 	CHECK_EQ(node_stream_write(&a, dci, &dest, &b, 0, 7, false), IBV_WC_SUCCESS);
