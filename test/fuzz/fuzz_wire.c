@@ -31,7 +31,7 @@
 
 #define WORLD_STEPS 300 /* number of steps until all objects are created again */
 #define MAX_TURNS   20000
-/* An adapter executes at most 64 records of other processes, and some more to end a connection. */
+/* In one turn an adapter executes at most 64 records, and a few more if a connection ends. */
 #define IDLE_TURNS    320 /* the adapter looks for records only in some turns: lane.c */
 #define MAX_TURN_WORK 300
 #define MAX_LINKS     24

@@ -691,7 +691,10 @@ main(int argc, char **argv)
 	/* ibv_fork_init(3) would make each of the many registrations a millisecond longer. */
 	env_refuse_fork_init();
 	env_init(1);
-	/* DPDK's mlx4 plug-in has set this variable: gantry.h, gantry_mem_unregister(). */
+	/*
+	 * DPDK's mlx4 plug-in has set this variable. The docstring of gantry_mem_unregister() tells
+	 * its effect.
+	 */
 	unsetenv("MLX4_DEVICE_FATAL_CLEANUP");
 	arena_create(NULL);
 	return arena_run(cases, RTE_DIM(cases), argc, argv);

@@ -1017,7 +1017,7 @@ each_local_part_needs_the_right_of_its_region(void)
 	gantry_info_get(g, &info);
 	for (i = 0; i < RTE_DIM(flags); i++) {
 		bool read_only = (flags[i] & GANTRY_MEM_READ_ONLY) != 0;
-		/* If copies use RDMA, peers can write every region: gantry_mem_register(). */
+		/* If copies use RDMA, peers can write every region (see gantry_mem_register()). */
 		bool may_write = (flags[i] & GANTRY_MEM_REMOTE_WRITE) != 0 ||
 				 (info.carriers & RTE_BIT32(GANTRY_CARRIER_RDMA)) != 0;
 		bool may_read = (flags[i] & GANTRY_MEM_REMOTE_READ) != 0;

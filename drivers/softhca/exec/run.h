@@ -85,8 +85,8 @@ run_now(struct run *run)
 }
 
 /*
- * The number of WQEBBs from index `from` on in which NOPs may complete together with the WQE before
- * them.
+ * NOPs in the next WQEBBs, which begin at index `from`, may complete together with the WQE before
+ * them. Returns the number of these WQEBBs.
  */
 static inline uint16_t
 run_nops_left(const struct run *run, uint16_t from)

@@ -101,7 +101,7 @@ gantry_run_has_dst(enum gantry_run_kind kind)
 	return gantry_run_is_copy(kind) || kind == GANTRY_RUN_READ;
 }
 
-/* Sets the lengths that are plain on a connection. */
+/* Sets the range of lengths with which a descriptor takes the short path on this connection. */
 static __rte_always_inline void
 gantry_run_limit(struct gantry_run *run, const struct gantry_conn *c,
 	const enum gantry_run_kind kind)

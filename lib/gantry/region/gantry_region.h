@@ -100,7 +100,7 @@ struct gantry_region_view {
 	uint64_t version; /* version of the tree; 0: no tree was taken yet */
 	bool fenced;      /* as in gantry_region_dir */
 	const struct gantry_region_node *root;
-	const struct gantry_region *any; /* gantry_region_dir::any, taken together with `root` */
+	const struct gantry_region *any; /* gantry_region_dir::any at the time of `root` */
 	_Atomic uint64_t seen;           /* a copy of `version` for editing threads */
 	TAILQ_ENTRY(gantry_region_view) next;
 };

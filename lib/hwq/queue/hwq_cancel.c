@@ -119,7 +119,10 @@ cancel_from(struct hwq_qp *qp, uint16_t index, uint64_t wr_id)
 	return n;
 }
 
-/* Asks the device for the first WQE that it has not begun, and prepares the marks. */
+/*
+ * Asks the device for the first WQE that it has not begun. Allocates memory for the marks of
+ * cancelled WQEs if needed.
+ */
 static int
 find_next(struct hwq_qp *qp, uint16_t *next)
 {

@@ -19,7 +19,7 @@ enum hwq_wr_open {
 	HWQ_WR_CLOSED = 0, /**< no WQE is open */
 	HWQ_WR_DATA = 1,   /**< a data setter */
 	HWQ_WR_ADDR = 2,   /**< an address setter */
-	HWQ_WR_KEY = 4,    /**< as many setters of hwq_wr_mkey.h as hwq_wr.setters_left */
+	HWQ_WR_KEY = 4,    /**< hwq_wr.setters_left setters of hwq_wr_mkey.h must be called next */
 };
 
 /**

@@ -3,8 +3,8 @@
  * The effect of lists, patterns and windows, posted through stock libmlx5 and through hwq. One
  * script of layouts, bindings, invalidations and transfers runs on libmlx5 and on hwq, one after
  * the other. Both must move equal bytes, and end the work requests with equal status. Many work
- * requests are posted while the previous layout is still running: with SOFTHCA_REORDER, only the
- * fence of such a work request makes it wait.
+ * requests are posted before the UMR of the previous layout has completed: with SOFTHCA_REORDER,
+ * only the fence of such a work request makes it wait.
  *
  * usage: test_hwq_umr_effect [SCRIPTS [SEED]]
  */

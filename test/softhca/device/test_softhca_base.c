@@ -851,7 +851,7 @@ static uint8_t *pages;
 static size_t first_len;
 static atomic_uint n_faults;
 
-/* The last bytes of the copy are on the second page: all bytes before this page must be there now. */
+/* The last bytes of the copy are on the second page. All bytes before this page must be there. */
 static void
 on_fault(int signal)
 {
@@ -863,7 +863,7 @@ on_fault(int signal)
 	mprotect(pages + PAGE_LEN, PAGE_LEN, PROT_READ | PROT_WRITE);
 }
 
-/* A program that polls the last byte of a message must find the other bytes when it sees this byte. */
+/* A program that polls the last byte of a message must then find all other bytes. */
 static void
 case_last_byte_last(void)
 {

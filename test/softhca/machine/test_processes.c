@@ -111,7 +111,7 @@ read_names(struct name *names)
 	return n;
 }
 
-/* True if the address is a name with a block, which is then in `block`. */
+/* True if the address is the name of a block of QP numbers. Then *block is the block's number. */
 static bool
 is_name(const struct sockaddr_un *addr, unsigned int *block)
 {

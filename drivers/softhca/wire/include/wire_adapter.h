@@ -30,7 +30,7 @@ struct wire {
 	struct softhca_dev *dev;
 	int poll_fd;  /* epoll of names, links and served connections */
 	int spare_fd; /* reserve: closed for a moment when no descriptor is left; or -1 */
-	/* The lane that holds this lock receives. It never waits for the lock. */
+	/* Only the lane that holds this lock receives records. No lane waits for the lock. */
 	struct spin lock;
 	unsigned int n_served, max_served;
 	unsigned int first;   /* index of the served connection whose records are executed next */
