@@ -417,8 +417,8 @@ no_more_than_four_failed_wqes_a_second_are_logged(void)
 }
 
 /*
- * Each refused call writes a line of lib/hwq, whose lines must be limited, and a line of the
- * engine, which is not limited.
+ * Each refused call logs two lines: one by lib/hwq and one by the engine. The number of lines by
+ * lib/hwq must be limited. The lines by the engine are not limited.
  */
 static void
 no_more_than_32_refused_calls_a_second_are_logged(void)

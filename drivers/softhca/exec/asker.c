@@ -159,7 +159,7 @@ place(struct run *run, const struct message *m, struct ask *ask)
 	return SYN_OK;
 }
 
-/* Converts the data of a read. */
+/* Checks signatures of a read's data and encrypts or decrypts the data, as local keys demand. */
 static unsigned int
 end_read(struct run *run, const struct message *m, const struct ask *ask)
 {

@@ -75,7 +75,10 @@ choose_part(struct run *run, const struct message *m, struct served *s, const st
 		       : responder_refuse_memory(run, m);
 }
 
-/* Checks a message of several records. Returns RESULT_LATER if memory to gather it is short. */
+/*
+ * Checks a message of several records. Returns RESULT_LATER if there is too little memory now to
+ * gather the message's data.
+ */
 static unsigned int
 check_long(struct softhca_lanes *lanes, struct served *s, struct answer *answer)
 {

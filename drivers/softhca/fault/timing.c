@@ -43,8 +43,8 @@ timing_reset(struct timing_queue *queue)
 }
 
 /*
- * Returns mark i of the ring. Each doorbell announces at least one WQEBB, so the ring has a slot
- * for each mark.
+ * Returns mark i of the ring. The ring has a slot for each WQEBB of the send queue, and each
+ * doorbell announces at least one WQEBB. So each mark has a slot.
  */
 static struct timing_mark *
 timing_mark(struct timing_queue *queue, uint32_t i)

@@ -64,7 +64,7 @@ struct gantry_login_conf {
  * Logs the engine in, so that DEKs may be added to a device that takes them wrapped. Control
  * thread.
  *
- * Transactions with DEKs that the device has need no login.
+ * A transaction whose DEK is already in the device needs no login.
  *
  * @param g
  *   The engine.

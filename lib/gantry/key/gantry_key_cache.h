@@ -57,7 +57,10 @@ struct gantry_key {
 	uint64_t span;   /* bytes from the base to the end of the layout's last piece */
 	uint32_t len;    /* bytes of the layout, or UINT32_MAX if it has more */
 	uint32_t number; /* number of mkey, as WQEs have it */
-	/* Index in gantry_queue::conn; GANTRY_CONN_NONE: the key never had a layout. */
+	/*
+	 * The connection that posted the key's last UMR, as index in gantry_queue::conn.
+	 * GANTRY_CONN_NONE: the key never had a layout.
+	 */
 	uint16_t conn;
 	uint16_t next; /* next key with the same hash value, or GANTRY_NO_KEY */
 	/* The neighbours in the circle of all keys, which is sorted by last use. */

@@ -48,8 +48,8 @@ gantry_txn_answers_at_once(const struct gantry_txn_line *line, uint32_t good_len
 }
 
 /*
- * Posts a checked transaction to connection c, as t. Returns false if the send queue has too few
- * free WQEBBs; nothing is written then.
+ * Posts a checked transaction to connection c, and records it in *t. Returns false if the send
+ * queue has too few free WQEBBs; nothing is written then.
  */
 bool gantry_txn_post(struct gantry_queue *q, struct gantry_conn *c,
 	const struct gantry_txn_plan *plan, struct gantry_txn_open *t);

@@ -201,8 +201,9 @@ hwq_sig_image_n_bb(const struct hwq_sig_image *image, unsigned int units)
 }
 
 /*
- * Checks what an image of any kind requires of the key and the ring. The layout has n entries in
- * `units` units, the BSFs have bsf_ds units, and all WQEs together have n_bb WQEBBs.
+ * Checks what an image of any kind requires of the key and the ring. The layout has n entries,
+ * which take `units` units of 16 bytes. The BSFs take bsf_ds such units. All WQEs together take
+ * n_bb WQEBBs.
  */
 static HWQ_INLINE int
 hwq_image_check(const struct hwq_sq *sq, const struct hwq_mkey *mkey, unsigned int n,

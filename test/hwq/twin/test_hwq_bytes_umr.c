@@ -34,7 +34,7 @@ enum key_kind {
 	KEY_TAGGED,
 	KEY_ADOPTED,
 	KEY_SIGNING,
-	KEY_IMAGE,    /* the tagged key, with a layout by an image */
+	KEY_IMAGE,    /* the tagged key; its layout is posted from an image */
 	KEY_IMAGE_AT, /* the tagged key, with a layout by an image and other addresses */
 };
 

@@ -107,7 +107,7 @@ reconnect(struct pair *p)
 	pair_connect(p, &p->server, p->client.qp->qp_num);
 }
 
-/* ---- descriptors */
+/* ---- file descriptors of exported memory */
 
 /*
  * Allocates a UAR page by a raw call, so that the page is really freed: libmlx5 keeps the pages

@@ -7,7 +7,7 @@
 
 #include "softhca_clock.h"
 
-/* The settings of this test, in ns: meson.build. */
+/* In ns. meson.build gives this test settings with the same values. */
 #define LATENCY    UINT64_C(1000000)
 #define ROUND_TRIP UINT64_C(20000000)
 #define BYTE       UINT64_C(100) /* ns for one byte: 80 Mbit/s are 10 bytes a microsecond */

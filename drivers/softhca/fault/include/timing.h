@@ -19,7 +19,7 @@ struct timing_mark {
 /* The state of the model for one send queue. All times are device time. */
 struct timing_queue {
 	/*
-	 * A ring with one mark for each doorbell of which not all WQEs have run. NULL: the model is
+	 * A ring with one mark for each doorbell that still has WQEs to run. NULL: the model is
 	 * off.
 	 */
 	struct timing_mark *marks;
