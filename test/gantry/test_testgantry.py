@@ -2073,7 +2073,11 @@ class PairFailures(PairCase):
         with socket.socket(socket.AF_UNIX) as client:
             client.connect(self.path("socket"))
             client.send(b"G")
-            hello = client.recv(65536)
+            hello = b""
+            while len(hello) < 12 or len(hello) < 12 + int.from_bytes(hello[8:12], "little"):
+                received = client.recv(65536)
+                self.assertNotEqual(received, b"", "the hello ends early")
+                hello += received
             client.send(hello[1:])  # the same settings
             content = struct.pack("<QII", 5, 0o644, 0) + b"../outside"
             client.send(b"GTRY" + struct.pack("<HHI", 1, 6, len(content)) + content)

@@ -94,7 +94,7 @@ const struct probe probe_vendors[] = {
 		"of libdpcp's list.",
 		"Vendor syndromes are for people who read logs; a program must judge by the status.",
 		NULL,
-		"they need messages of more than 1 GiB, or work requests that libmlx5 does not "
-		"post."},
+		"errors with these syndromes need messages of more than 1 GiB, or work requests "
+		"that libmlx5 does not post."},
 	{NULL},
 };

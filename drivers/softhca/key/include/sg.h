@@ -96,6 +96,13 @@ void piece_copy_any(void *dst, const void *src, uint64_t len);
 
 #define COPY_TAIL 8 /* bytes that piece_copy() stores last */
 
+/* Stores before it become visible before stores after it. On x86 only the compiler reorders stores. */
+#if defined(__x86_64__) || defined(__i386__)
+#define COPY_FENCE() atomic_signal_fence(memory_order_release)
+#else
+#define COPY_FENCE() atomic_thread_fence(memory_order_release)
+#endif
+
 /*
  * Copies a piece. Source and destination may overlap, because both are memory of the program.
  *
@@ -117,7 +124,7 @@ piece_copy(void *dst, const void *src, uint64_t len)
 	}
 	memcpy(&tail, (const char *)src + len - COPY_TAIL, COPY_TAIL);
 	memcpy(dst, src, len - COPY_TAIL);
-	atomic_thread_fence(memory_order_release);
+	COPY_FENCE();
 	memcpy((char *)dst + len - COPY_TAIL, &tail, COPY_TAIL);
 }
 
