@@ -96,7 +96,9 @@ void piece_copy_any(void *dst, const void *src, uint64_t len);
 
 #define COPY_TAIL 8 /* bytes that piece_copy() stores last */
 
-/* Stores before it become visible before stores after it. On x86 only the compiler reorders stores. */
+/*
+ * Stores before it become visible before stores after it. On x86 only the compiler reorders stores.
+ */
 #if defined(__x86_64__) || defined(__i386__)
 #define COPY_FENCE() atomic_signal_fence(memory_order_release)
 #else
