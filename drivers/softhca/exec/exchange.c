@@ -85,10 +85,9 @@ serve_all(struct softhca_lanes *lanes, struct wire *wire)
 }
 
 /*
- * True if an answer waits for its QP. Then messages must wait: another
- * process that has answered and then sends its own message does both in this order, and a card
- * completes the send before the receive. perftest 4.5 relies on this with -e. A stream of answers
- * delays messages for a limited number of turns.
+ * True if an answer waits for its QP. Then messages must wait. The other process may have sent its
+ * own message after the answer, and a card completes the send before the receive. perftest 4.5
+ * relies on this with -e. A stream of answers delays messages for a limited number of turns.
  */
 static bool
 answers_come_first(struct wire *wire, unsigned int n_links)
@@ -128,7 +127,7 @@ receive_all(struct softhca_lanes *lanes, struct wire *wire, unsigned int n_links
 static unsigned int
 exchange_locked(struct softhca_lanes *lanes, struct wire *wire)
 {
-	const unsigned int n_links = __atomic_load_n(&wire->n_links, __ATOMIC_ACQUIRE);
+	const unsigned int n_links = atomic_load(&wire->n_links);
 	unsigned int work;
 	bool lost;
 
@@ -168,7 +167,7 @@ bool
 exchange_is_at_rest(const struct softhca_lanes *lanes)
 {
 	const struct wire *wire = lanes->wire;
-	const unsigned int n_links = __atomic_load_n(&wire->n_links, __ATOMIC_ACQUIRE);
+	const unsigned int n_links = atomic_load(&wire->n_links);
 
 	for (unsigned int i = 0; i < n_links; i++)
 		if (link_calls(atomic_load(&wire->links[wire->linked[i]])))

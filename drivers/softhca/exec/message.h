@@ -102,6 +102,9 @@ struct answer {
  */
 unsigned int responder_ask(struct run *run, const struct message *m, struct answer *answer);
 
+/* Sets the fields of the answer to a message whose result is not SYN_OK. */
+void responder_explain(const struct run *run, unsigned int result, struct answer *answer);
+
 /* A part of a SEND whose data come in several records of another process. */
 struct send_part {
 	uint64_t sender;     /* the connection: struct served */

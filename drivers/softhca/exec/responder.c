@@ -5,14 +5,20 @@
 #include "responder_find.h"
 #include "run.h"
 
+void
+responder_explain(const struct run *run, unsigned int result, struct answer *answer)
+{
+	answer->vendor = run->use.vendor;
+	if (result == MESSAGE_RNR)
+		answer->rnr_timer = run->responder.qp->attr.min_rnr_timer;
+}
+
 static unsigned int __attribute__((cold, noinline)) responder_refuses(struct run *run,
 	const struct message *m, unsigned int result, struct answer *answer)
 {
 	if (result == MESSAGE_ELSEWHERE)
 		return asker_ask(run, m, answer);
-	answer->vendor = run->use.vendor;
-	if (result == MESSAGE_RNR)
-		answer->rnr_timer = run->responder.qp->attr.min_rnr_timer;
+	responder_explain(run, result, answer);
 	return result;
 }
 

@@ -97,9 +97,7 @@ check_long(struct softhca_lanes *lanes, struct served *s, struct answer *answer)
 		result = find_memory(&run, &m, s, &memory);
 	if (result == SYN_OK)
 		result = choose_part(&run, &m, s, &memory);
-	answer->vendor = run.use.vendor;
-	if (result == MESSAGE_RNR && run.responder.qp != NULL)
-		answer->rnr_timer = run.responder.qp->attr.min_rnr_timer;
+	responder_explain(&run, result, answer);
 	serving_count(&run, &m, result == SYN_OK ? RESULT_LATER : result, 0);
 	/* Only the conversion of a read changes PSVs here. */
 	serving_end(&run, s->part == PART_READ ? result : RESULT_LATER);
@@ -122,7 +120,7 @@ place_write(struct run *run, struct message *m, const struct served *s, uint64_t
 	m->op = op;
 	if (result == SYN_OK && last && op->recv != 0) {
 		result = responder_end_write(run, m, s->moved + len, answer);
-		answer->vendor = run->use.vendor;
+		responder_explain(run, result, answer);
 	}
 	return result;
 }
@@ -137,9 +135,7 @@ place_send(struct run *run, const struct message *m, const struct served *s, str
 
 	if (result == SYN_OK)
 		result = respond_send_part(run, m, &part, answer);
-	answer->vendor = run->use.vendor;
-	if (result == MESSAGE_RNR && run->responder.qp != NULL)
-		answer->rnr_timer = run->responder.qp->attr.min_rnr_timer;
+	responder_explain(run, result, answer);
 	return result;
 }
 

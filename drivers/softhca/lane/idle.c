@@ -76,11 +76,18 @@ pages_are_at_rest(struct softhca_lanes *lanes)
 	return true;
 }
 
+/* True if other processes may send messages to the adapter. */
+static bool
+has_wire(const struct softhca_lanes *lanes)
+{
+	return lanes->wire != NULL && lanes->wire->n_names != 0;
+}
+
 /* True if no record of another process waits, and the next record wakes the first thread. */
 static bool
 wire_is_at_rest(struct softhca_lanes *lanes)
 {
-	return lanes->wire == NULL || lanes->wire->n_names == 0 ||
+	return !has_wire(lanes) ||
 	       (atomic_load(&lanes->sleep_fd) >= 0 && exchange_is_at_rest(lanes));
 }
 
@@ -237,12 +244,6 @@ lost_cpu(const struct lane_slot *slot)
 {
 	return slot->short_slices && slot->left_cpu != 0 &&
 	       device_clock() - slot->left_cpu < LOST_FOR;
-}
-
-static bool
-has_wire(const struct softhca_lanes *lanes)
-{
-	return lanes->wire != NULL && lanes->wire->n_names != 0;
 }
 
 /* Naps until the time is over, or until a record of another process comes. */

@@ -13,6 +13,7 @@
 #include "log.h"
 #include "raw.h"
 #include "wire_adapter.h"
+#include "wire_event.h"
 
 /* Returns the link to a block, which may be new and not connected, or NULL if memory is short. */
 static struct link *
@@ -32,7 +33,7 @@ link_of(struct wire *wire, uint32_t block)
 		link->fd = -1;
 		wire->linked[wire->n_links] = (uint16_t)block;
 		atomic_store_explicit(&wire->links[block], link, memory_order_release);
-		__atomic_store_n(&wire->n_links, wire->n_links + 1, __ATOMIC_RELEASE);
+		atomic_fetch_add(&wire->n_links, 1);
 	}
 	spin_unlock(&wire->connect_lock);
 	return link;
@@ -70,13 +71,14 @@ connect_link(struct link *link, uint32_t number)
 	struct wire *wire = link->wire;
 	struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP | EPOLLET,
 		.data.u64 = WIRE_EVENT_LINK | link->block};
+	pid_t pid;
 	int fd;
 
 	if (link->in == NULL)
 		link->in = malloc(RECORD_MAX);
 	if (link->in == NULL || names_connect(number, &fd) != 0)
 		return;
-	if (!wire_allows(wire->dev, fd) ||
+	if (!wire_allows(wire->dev, fd, &pid) ||
 		epoll_ctl(wire->poll_fd, EPOLL_CTL_ADD, fd, &event) != 0) {
 		raw_close(fd);
 		return;
@@ -89,6 +91,7 @@ struct link *
 link_to(struct wire *wire, uint32_t number, uint32_t *life)
 {
 	struct link *link = link_of(wire, (number & 0xffffff) >> NAMES_BLOCK_LOG);
+	bool is_connected;
 
 	if (link == NULL)
 		return NULL;
@@ -96,12 +99,9 @@ link_to(struct wire *wire, uint32_t number, uint32_t *life)
 	if (link->fd < 0)
 		connect_link(link, number);
 	*life = atomic_load_explicit(&link->life, memory_order_relaxed);
-	if (link->fd < 0) {
-		spin_unlock(&link->lock);
-		return NULL;
-	}
+	is_connected = link->fd >= 0;
 	spin_unlock(&link->lock);
-	return link;
+	return is_connected ? link : NULL;
 }
 
 static int

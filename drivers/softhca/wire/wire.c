@@ -18,6 +18,7 @@
 #include "dev.h"
 #include "log.h"
 #include "raw.h"
+#include "wire_event.h"
 
 #define MAX_EVENTS 64
 #define MAX_SERVED 4096u /* another adapter makes one connection for each block of numbers */
@@ -28,15 +29,15 @@ static _Atomic uint64_t own[WIRE_BLOCKS / 64];
 /* ---- who may come */
 
 bool
-wire_allows(const struct softhca_dev *dev, int fd)
+wire_allows(const struct softhca_dev *dev, int fd, pid_t *pid)
 {
 	static atomic_bool said;
 	struct ucred who = {.pid = 0};
 	socklen_t len = sizeof(who);
+	const bool is_known = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) == 0;
 
-	if (dev->cfg->wire_users != 0)
-		return true;
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) == 0 && who.uid == geteuid())
+	*pid = who.pid;
+	if (dev->cfg->wire_users != 0 || (is_known && who.uid == geteuid()))
 		return true;
 	if (!atomic_exchange(&said, true))
 		softhca_log("wire: process %d of user %u is refused, because this process has user "
@@ -67,21 +68,13 @@ wire_create(struct softhca_dev *dev)
 	return NULL;
 }
 
+/* Frees all of a served connection but its socket. */
 static void
 served_free(struct served *s)
 {
 	served_end_part(s);
-	raw_close(s->fd);
 	free(s->in);
 	free(s);
-}
-
-static void
-close_polls(struct wire *wire)
-{
-	raw_close(wire->poll_fd);
-	if (wire->spare_fd >= 0)
-		raw_close(wire->spare_fd);
 }
 
 static void
@@ -90,15 +83,16 @@ close_all(struct wire *wire)
 	for (unsigned int i = 0; i < wire->n_names; i++)
 		raw_close(wire->names[i]);
 	for (unsigned int i = 0; i < wire->n_links; i++) {
-		struct link *link = atomic_load(&wire->links[wire->linked[i]]);
+		const struct link *link = atomic_load(&wire->links[wire->linked[i]]);
 
 		if (link->fd >= 0)
 			raw_close(link->fd);
-		link->fd = -1;
 	}
 	for (unsigned int i = 0; i < wire->n_served; i++)
 		raw_close(wire->served[i]->fd);
-	close_polls(wire);
+	raw_close(wire->poll_fd);
+	if (wire->spare_fd >= 0)
+		raw_close(wire->spare_fd);
 }
 
 /* Memory is not freed: a thread of the parent may have held it in any state. */
@@ -115,19 +109,15 @@ wire_destroy(struct wire *wire)
 {
 	if (wire == NULL)
 		return;
+	close_all(wire);
 	for (unsigned int i = 0; i < wire->n_links; i++) {
 		struct link *link = atomic_load(&wire->links[wire->linked[i]]);
 
-		if (link->fd >= 0)
-			raw_close(link->fd);
 		free(link->in);
 		free(link);
 	}
 	for (unsigned int i = 0; i < wire->n_served; i++)
 		served_free(wire->served[i]);
-	for (unsigned int i = 0; i < wire->n_names; i++)
-		raw_close(wire->names[i]);
-	close_polls(wire);
 	free(wire->served);
 	free(wire->names);
 	free(wire);
@@ -198,15 +188,13 @@ static void
 serve(struct wire *wire, int fd)
 {
 	struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP | EPOLLET};
-	struct ucred who = {.pid = 0};
-	socklen_t len = sizeof(who);
 	struct served *s;
+	pid_t pid;
 
-	if (!wire_allows(wire->dev, fd) || !list_has_room(wire)) {
+	if (!wire_allows(wire->dev, fd, &pid) || !list_has_room(wire)) {
 		raw_close(fd);
 		return;
 	}
-	(void)getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len);
 	s = calloc(1, sizeof(*s));
 	if (s != NULL)
 		s->in = malloc(2 * (size_t)RECORD_MAX);
@@ -222,7 +210,7 @@ serve(struct wire *wire, int fd)
 	s->wire = wire;
 	s->fd = fd;
 	s->out = s->in + RECORD_MAX;
-	s->pid = who.pid;
+	s->pid = pid;
 	s->number = wire->n_accepted;
 	s->ready = true;
 	wire->served[wire->n_served++] = s;
@@ -306,6 +294,7 @@ wire_drop_closed(struct wire *wire)
 			continue;
 		}
 		wire->served[i] = wire->served[--wire->n_served];
+		raw_close(s->fd);
 		served_free(s);
 	}
 }

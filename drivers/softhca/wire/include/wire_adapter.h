@@ -42,11 +42,10 @@ struct wire {
 	atomic_bool lost;       /* a link was lost: QPs that wait for its answers must be visited */
 	atomic_uint quiet;      /* number of calls of exchange() since the last record */
 	atomic_uint asking;     /* number of messages that wait for an answer */
-	uint64_t reminded_at;   /* device time of the last wire_remind() */
-	struct spin connect_lock; /* held while a link is made; protects the members below */
-	atomic_uint n_names;      /* lanes also read it without the lock */
-	unsigned int n_links;
-	int *names; /* listening sockets of the blocks that this adapter holds */
+	uint64_t reminded_at;   /* device time of the last visits because of silent peers */
+	struct spin connect_lock;     /* held while a link is made; protects what follows */
+	atomic_uint n_names, n_links; /* may be read without the lock */
+	int *names;                   /* listening sockets of the blocks that this adapter holds */
 	struct link *_Atomic links[WIRE_BLOCKS]; /* by block */
 	uint16_t linked[WIRE_BLOCKS];            /* the blocks that have a link, in order */
 };
