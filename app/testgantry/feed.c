@@ -15,6 +15,7 @@
 #include <rte_bitops.h>
 #include <rte_common.h>
 
+#include "lcore_queue.h"
 #include "quote.h"
 #include "report.h"
 
@@ -76,10 +77,7 @@ create_worker(struct feed *feed, struct gantry *g, const struct options *o)
 
 	if (rc == 0)
 		return 0;
-	if (rc == -ENOTSUP)
-		error_print("this CPU cannot wait for a write to memory (on x86: WAITPKG): use "
-			    "--idle sleep or --idle spin");
-	else
+	if (!lcore_cannot_wait(rc))
 		error_print("cannot give lcore %u a worker: %s", feed->lcore_id, strerror(-rc));
 	return -1;
 }

@@ -137,10 +137,7 @@ say_skipped(const struct file_set *set)
 static void
 say_done(const struct app *app, const struct progress *p, double seconds)
 {
-	printf("%zu file%s, %.1f MB, ", p->files_verified, p->files_verified == 1 ? "" : "s",
-		p->bytes_moved / 1e6);
-	if (p->bytes_in_holes != 0)
-		printf("and %.1f MB of holes, ", p->bytes_in_holes / 1e6);
+	progress_print_moved(p);
 	printf("moved and verified in %.2f s (%.2f GB/s with reading, writing and verifying): "
 	       "every byte is equal",
 		seconds, seconds > 0 ? p->bytes_moved / 1e9 / seconds : 0);

@@ -13,6 +13,7 @@
 #include <rte_bitops.h>
 #include <rte_common.h>
 
+#include "lcore_queue.h"
 #include "report.h"
 
 /* seconds to wait for descriptors in flight: longer than the engine's deadline */
@@ -78,19 +79,11 @@ create_queue(struct load_lane *l)
 	};
 	int rc;
 
-	if (o->load.via == LOAD_VIA_INLINE) {
-		rc = gantry_queue_create(l->shared->engine, &conf.queue, &l->queue);
-	} else {
-		rc = gantry_worker_create(l->shared->engine, l->lcore_id, &conf, &l->worker);
-		if (rc == 0)
-			l->queue = gantry_worker_queue(l->worker);
-	}
+	rc = lcore_queue_create(l->shared->engine, l->lcore_id, o->load.via == LOAD_VIA_INLINE,
+		&conf, &l->worker, &l->queue);
 	if (rc == 0)
 		return 0;
-	if (rc == -ENOTSUP)
-		error_print("this CPU cannot wait for a write to memory (on x86: WAITPKG): use "
-			    "--idle sleep or --idle spin");
-	else
+	if (!lcore_cannot_wait(rc))
 		error_print("cannot give lcore %u a queue: %s; the log lines above say more",
 			l->lcore_id, strerror(-rc));
 	return -1;

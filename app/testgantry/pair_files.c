@@ -345,10 +345,7 @@ say_done(const struct pair_flow *f, const struct progress *p)
 	const double seconds = (now_ns() - f->begin_ns) / 1e9;
 	const struct file_set *set = &f->pair->app->set;
 
-	printf("%zu file%s, %.1f MB, ", p->files_verified, p->files_verified == 1 ? "" : "s",
-		p->bytes_moved / 1e6);
-	if (p->bytes_in_holes != 0)
-		printf("and %.1f MB of holes, ", p->bytes_in_holes / 1e6);
+	progress_print_moved(p);
 	printf("%s and verified in both processes in %.2f s (%.2f GB/s with reading, writing and "
 	       "verifying): every byte is equal",
 		p->verb, seconds, seconds > 0 ? p->bytes_moved / 1e9 / seconds : 0);

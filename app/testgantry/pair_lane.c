@@ -14,6 +14,7 @@
 #include <rte_bitops.h>
 #include <rte_common.h>
 
+#include "lcore_queue.h"
 #include "pages_map.h"
 #include "report.h"
 
@@ -45,19 +46,11 @@ create_queue(struct pair_lane *l, struct gantry *g)
 	};
 	int rc;
 
-	if (l->opt->load.via == LOAD_VIA_INLINE) {
-		rc = gantry_queue_create(g, &queue, &l->q);
-	} else {
-		rc = gantry_worker_create(g, l->lcore_id, &worker, &l->worker);
-		if (rc == 0)
-			l->q = gantry_worker_queue(l->worker);
-	}
+	rc = lcore_queue_create(g, l->lcore_id, l->opt->load.via == LOAD_VIA_INLINE, &worker,
+		&l->worker, &l->q);
 	if (rc == 0)
 		return 0;
-	if (rc == -ENOTSUP)
-		error_print("this CPU cannot wait for a write to memory (on x86: WAITPKG): use "
-			    "--idle sleep or --idle spin");
-	else
+	if (!lcore_cannot_wait(rc))
 		error_print("cannot give lcore %u a queue: %s", l->lcore_id, strerror(-rc));
 	return -1;
 }

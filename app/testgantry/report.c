@@ -153,6 +153,15 @@ progress_reset(void)
 }
 
 void
+progress_print_moved(const struct progress *p)
+{
+	printf("%zu file%s, %.1f MB, ", p->files_verified, p->files_verified == 1 ? "" : "s",
+		p->bytes_moved / 1e6);
+	if (p->bytes_in_holes != 0)
+		printf("and %.1f MB of holes, ", p->bytes_in_holes / 1e6);
+}
+
+void
 progress_end(void)
 {
 	if (atomic_exchange(&shown.line_open, false)) {

@@ -52,6 +52,9 @@ void progress_show(const struct progress *p);
 /** As progress_show(), for a load. ops: number of completed operations. */
 void progress_count(uint64_t ops);
 
+/** Prints the begin of a job's last line: the files and the bytes that were moved. */
+void progress_print_moved(const struct progress *p);
+
 /** Ends the progress line on a terminal. */
 void progress_end(void);
 
