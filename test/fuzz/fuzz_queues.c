@@ -250,20 +250,11 @@ freeze_queues(bool frozen)
 static void
 check_regions(void)
 {
-	for (unsigned int i = 0; i < N_RW; i++) {
-		const struct fuzz_region *r = &w.rw[i];
-		size_t front = r->va - (uintptr_t)r->mem, behind = r->len - front - r->size;
-
-		for (size_t at = 0; at < front; at++)
-			if (r->mem[at] != FUZZ_SECRET)
-				FUZZ_DIE("written: %zu bytes in front of a region", front - at);
-		for (size_t at = 0; at < behind; at++)
-			if (r->mem[r->len - behind + at] != FUZZ_SECRET)
-				FUZZ_DIE("written: byte %zu behind a region", at);
-		if (fuzz_has_secret((uint8_t *)(uintptr_t)r->va, r->size))
+	fuzz_check_regions(&w);
+	for (unsigned int i = 0; i < N_RW; i++)
+		if (fuzz_has_secret((uint8_t *)(uintptr_t)w.rw[i].va, w.rw[i].size))
 			FUZZ_DIE("read: a region holds bytes of memory that is not registered or "
 				 "not posted");
-	}
 }
 
 static void

@@ -99,22 +99,6 @@ run_adapter(void)
 }
 
 static void
-check_regions(void)
-{
-	for (unsigned int i = 0; i < N_RW; i++) {
-		const struct fuzz_region *r = &w.rw[i];
-		size_t front = r->va - (uintptr_t)r->mem, behind = r->len - front - r->size;
-
-		for (size_t at = 0; at < front; at++)
-			if (r->mem[at] != FUZZ_SECRET)
-				FUZZ_DIE("written: %zu bytes in front of a region", front - at);
-		for (size_t at = 0; at < behind; at++)
-			if (r->mem[r->len - behind + at] != FUZZ_SECRET)
-				FUZZ_DIE("written: byte %zu behind a region", at);
-	}
-}
-
-static void
 check_bytes_sent(const uint8_t *p, size_t len)
 {
 	if (fuzz_has_secret(p, len))
@@ -991,7 +975,7 @@ step(void)
 		check_alive();
 	tidy();
 	fuzz_check_guards();
-	check_regions();
+	fuzz_check_regions(&w);
 }
 
 static void

@@ -337,3 +337,19 @@ world_destroy(struct fuzz_world *w)
 		fuzz_free(w->page[i]);
 	}
 }
+
+void
+fuzz_check_regions(const struct fuzz_world *w)
+{
+	for (unsigned int i = 0; i < N_RW; i++) {
+		const struct fuzz_region *r = &w->rw[i];
+		size_t front = r->va - (uintptr_t)r->mem, behind = r->len - front - r->size;
+
+		for (size_t at = 0; at < front; at++)
+			if (r->mem[at] != FUZZ_SECRET)
+				FUZZ_DIE("written: %zu bytes in front of a region", front - at);
+		for (size_t at = 0; at < behind; at++)
+			if (r->mem[r->len - behind + at] != FUZZ_SECRET)
+				FUZZ_DIE("written: byte %zu behind a region", at);
+	}
+}

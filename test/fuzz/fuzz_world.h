@@ -130,6 +130,8 @@ void world_pass(uint64_t ns);
  */
 void world_create(struct fuzz_world *w, bool calm, const uint32_t *peers);
 void world_destroy(struct fuzz_world *w);
+/* Ends the fuzzer if bytes around the regions have changed. */
+void fuzz_check_regions(const struct fuzz_world *w);
 /* Takes a queue from any state to RTS. A DCT is destroyed and created again. */
 void world_connect(struct fuzz_world *w, unsigned int queue);
 unsigned int world_state(const struct fuzz_queue *q, uint32_t *hw_bb);

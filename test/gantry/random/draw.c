@@ -215,24 +215,6 @@ draw_raw(struct side *s, struct record *r)
 	r->desc.peer = pick(s, 2) ? GANTRY_PEER_OWN : pick_end(s)->peer;
 }
 
-/* Half of the copies name a carrier, always one that the engine has. */
-static void
-draw_carrier(struct side *s, struct gantry_desc *d)
-{
-	static const struct {
-		enum gantry_carrier carrier;
-		uint16_t flag;
-	} by[] = {{GANTRY_CARRIER_CPU, GANTRY_DESC_BY_CPU},
-		{GANTRY_CARRIER_MMO, GANTRY_DESC_BY_MMO},
-		{GANTRY_CARRIER_RDMA, GANTRY_DESC_BY_RDMA}};
-	uint64_t i = pick(s, 2 * RTE_DIM(by));
-
-	if (d->op != GANTRY_OP_COPY && d->op != GANTRY_OP_COPY_SG && d->op != GANTRY_OP_FILL)
-		return;
-	if (i < RTE_DIM(by) && (s->model.carriers & 1u << by[i].carrier) != 0)
-		d->flags |= by[i].flag;
-}
-
 static void
 draw_good(struct side *s, struct record *r)
 {
@@ -265,7 +247,8 @@ draw_good(struct side *s, struct record *r)
 	r->desc.op = kinds[i].op;
 	if (kinds[i].draw != NULL)
 		kinds[i].draw(s, r);
-	draw_carrier(s, &r->desc);
+	/* Half of the copies name a carrier. */
+	model_name_carrier(&s->model, &r->desc, pick(s, 2 * MODEL_CARRIERS));
 }
 
 /* Draws a number that is often at a limit. */

@@ -111,6 +111,13 @@ struct model_verdict {
  */
 struct model_verdict model_refusals(const struct model *m, const struct gantry_desc *d);
 
+#define MODEL_CARRIERS 3 /* number of carriers that a descriptor can name */
+/*
+ * Makes a copy name the carrier with index i, if there is such a carrier and the engine has it.
+ * Other descriptors do not change. To draw a descriptor.
+ */
+void model_name_carrier(const struct model *m, struct gantry_desc *d, uint64_t i);
+
 /* True if the operation names a peer. */
 bool model_is_to_peer(const struct gantry_desc *d);
 /* True if the operation uses a receive of the peer. */

@@ -416,3 +416,19 @@ model_refusals(const struct model *m, const struct gantry_desc *d)
 		check_overlap(m, d, &v);
 	return v;
 }
+
+void
+model_name_carrier(const struct model *m, struct gantry_desc *d, uint64_t i)
+{
+	static const struct {
+		enum gantry_carrier carrier;
+		uint16_t flag;
+	} by[MODEL_CARRIERS] = {{GANTRY_CARRIER_CPU, GANTRY_DESC_BY_CPU},
+		{GANTRY_CARRIER_MMO, GANTRY_DESC_BY_MMO},
+		{GANTRY_CARRIER_RDMA, GANTRY_DESC_BY_RDMA}};
+
+	if (d->op != GANTRY_OP_COPY && d->op != GANTRY_OP_COPY_SG && d->op != GANTRY_OP_FILL)
+		return;
+	if (i < MODEL_CARRIERS && (m->carriers & 1u << by[i].carrier) != 0)
+		d->flags |= by[i].flag;
+}

@@ -190,24 +190,6 @@ draw_message(struct flow *f, struct record *r)
 		d->dst = pick_far(f, d, d->len);
 }
 
-/* Half of the copies name a carrier that the engine has. */
-static void
-draw_carrier(struct flow *f, struct gantry_desc *d)
-{
-	static const struct {
-		enum gantry_carrier carrier;
-		uint16_t flag;
-	} by[] = {{GANTRY_CARRIER_CPU, GANTRY_DESC_BY_CPU},
-		{GANTRY_CARRIER_MMO, GANTRY_DESC_BY_MMO},
-		{GANTRY_CARRIER_RDMA, GANTRY_DESC_BY_RDMA}};
-	uint64_t i = pick(f, 2 * RTE_DIM(by));
-
-	if (d->op != GANTRY_OP_COPY && d->op != GANTRY_OP_COPY_SG && d->op != GANTRY_OP_FILL)
-		return;
-	if (i < RTE_DIM(by) && (f->model.carriers & 1u << by[i].carrier) != 0)
-		d->flags |= by[i].flag;
-}
-
 static void
 draw_good(struct flow *f, struct record *r)
 {
@@ -233,7 +215,8 @@ draw_good(struct flow *f, struct record *r)
 	r->desc.op = kinds[i].op;
 	if (kinds[i].draw != NULL)
 		kinds[i].draw(f, r);
-	draw_carrier(f, &r->desc);
+	/* Half of the copies name a carrier. */
+	model_name_carrier(&f->model, &r->desc, pick(f, 2 * MODEL_CARRIERS));
 }
 
 void

@@ -18,6 +18,7 @@
 #include "key.h"
 #include "lanes.h"
 #include "log.h"
+#include "logged_by.h"
 #include "number.h"
 #include "pages.h"
 #include "retire.h"
@@ -725,24 +726,6 @@ case_numbers(void)
 }
 
 /* ---- log lines */
-
-/* Stores the text that `run` writes to standard error, as a string. */
-static size_t
-logged_by(void (*run)(void), char *text, size_t len)
-{
-	int log = memfd_create("log", MFD_CLOEXEC), saved = dup(STDERR_FILENO);
-	ssize_t n;
-
-	CHECK(log >= 0 && saved >= 0 && dup2(log, STDERR_FILENO) == STDERR_FILENO);
-	run();
-	CHECK(dup2(saved, STDERR_FILENO) == STDERR_FILENO);
-	n = pread(log, text, len - 1, 0);
-	CHECK(n >= 0);
-	text[n] = '\0';
-	close(log);
-	close(saved);
-	return (size_t)n;
-}
 
 static char long_text[2000];
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "logged_by.h"
 #include "names.h"
 #include "raw.h"
 
@@ -57,23 +58,6 @@ bind_fails(int error)
 	bind_error = error;
 	n_bound = 0;
 	memset(bound, 0, sizeof(bound));
-}
-
-/* Stores the text that `run` writes to standard error, as a string. */
-static void
-logged_by(void (*run)(void), char *text, size_t len)
-{
-	int log = memfd_create("log", MFD_CLOEXEC), saved = dup(STDERR_FILENO);
-	ssize_t n;
-
-	CHECK(log >= 0 && saved >= 0 && dup2(log, STDERR_FILENO) == STDERR_FILENO);
-	run();
-	CHECK(dup2(saved, STDERR_FILENO) == STDERR_FILENO);
-	n = pread(log, text, len - 1, 0);
-	CHECK(n >= 0);
-	text[n] = '\0';
-	close(log);
-	close(saved);
 }
 
 static uint32_t
@@ -227,16 +211,16 @@ case_no_block_is_left(void)
 
 	close(before);
 	bind_fails(EADDRINUSE);
-	logged_by(claim_in_vain, text, sizeof(text));
+	(void)logged_by(claim_in_vain, text, sizeof(text));
 	CHECK(strstr(text, "softhca: no QP number is left") == text, "%s", text);
 	CHECK_EQ(n_bound, LAST_BLOCK);
 	for (unsigned int block = 0; block < 4096; block++)
 		CHECK_EQ(bound[block], block >= 1 && block <= LAST_BLOCK);
-	logged_by(claim_in_vain, text, sizeof(text));
+	(void)logged_by(claim_in_vain, text, sizeof(text));
 	CHECK_EQ(text[0], 0);
 	/* Another error ends the search. */
 	bind_fails(EPERM);
-	logged_by(claim_in_vain, text, sizeof(text));
+	(void)logged_by(claim_in_vain, text, sizeof(text));
 	CHECK(strstr(text, "softhca: cannot claim QP numbers") == text, "%s", text);
 	CHECK_EQ(n_bound, 1);
 	bind_fails(0);
@@ -275,7 +259,7 @@ case_no_descriptor_is_left(void)
 	close(log);
 	low.rlim_cur += 1; /* logged_by() opens two */
 	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &low), 0);
-	logged_by(without_descriptors, text, sizeof(text));
+	(void)logged_by(without_descriptors, text, sizeof(text));
 	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &was), 0);
 	CHECK(strstr(text, "softhca: too few file descriptors") == text, "%s", text);
 	CHECK(strstr(text, "ulimit -n") != NULL, "%s", text);

@@ -6,14 +6,11 @@
  * wakes the adapter.
  */
 #include <dirent.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <linux/userfaultfd.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -21,6 +18,7 @@
 #include <rdma/mlx5_user_ioctl_verbs.h>
 
 #include "hwq_emu.h"
+#include "no_userfaultfd.h"
 #include "raw_ioctl.h"
 #include "softhca_faults.h"
 
@@ -824,22 +822,6 @@ case_fork(void)
 #endif
 
 #define REFUSED "IDLE_TEST_REFUSED"
-
-/* Makes userfaultfd(2) fail from now on, as in a container. */
-static void
-refuse_traps(void)
-{
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_userfaultfd, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
-
-	CHECK_EQ(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-	CHECK_EQ(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
-}
 
 /*
  * If the kernel refuses userfaultfd(2), the adapter must still work, and print no additional lines.

@@ -8,8 +8,6 @@
  *
  * usage: test_wire [WORDS]     runs the cases whose sentences have these words
  */
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/mman.h>
@@ -18,6 +16,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "no_userfaultfd.h"
 #include "softhca_node.h"
 
 #define AREA       (16u << 20) /* bytes: more than an adapter moves in a few turns */
@@ -958,21 +957,6 @@ case_naps(struct end *e)
 		post_there(e, IBV_WR_RDMA_WRITE, 64);
 		CHECK_EQ(sent(e), IBV_WC_SUCCESS);
 	}
-}
-
-static void
-refuse_traps(void)
-{
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_userfaultfd, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
-
-	CHECK_EQ(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-	CHECK_EQ(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
 }
 
 /* ---- all cases */
