@@ -424,12 +424,16 @@ case_other_process(void)
 	close(from_child[1]);
 }
 
-/* Claims a block of numbers, as a process with the setting wire does. Returns a number of it. */
+/*
+ * Claims a block of numbers, as a process with the setting wire does. Returns a number of it. The
+ * block depends on the pid: when this process closes *fd, a test that runs beside it must not claim
+ * the same block at once.
+ */
 static uint32_t
 claim_by_hand(int *fd)
 {
 	struct sockaddr_un name = {.sun_family = AF_UNIX};
-	uint32_t block = 0;
+	uint32_t block = (uint32_t)getpid() * 37 % 2048;
 	int len;
 
 	*fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
