@@ -137,11 +137,12 @@ cq_push(struct softhca_cq *cq, const struct cqe *cqe)
 		return;
 	if (cq->zip != NULL && cq_zip_add(cq, cqe))
 		return;
+	cq_take_due_arm(cq);
 	cqe_write(cq, cq->pi, cqe, 0);
 	cq->pi++;
 	if (solicited)
 		cq->solicited_end = cq->pi;
-	cq_event_push(cq, solicited);
+	cq_event_push(cq, 1, solicited);
 }
 
 void

@@ -42,14 +42,6 @@ cq_event_is_due(struct softhca_cq *cq, uint32_t n)
 	return false;
 }
 
-void
-cq_event_push(struct softhca_cq *cq, bool solicited)
-{
-	if ((cq->arm == ARM_ANY || (cq->arm == ARM_SOLICITED && solicited)) &&
-		cq_event_is_due(cq, 1))
-		cq_notify(cq);
-}
-
 /*
  * The number of completions from index `ci` on for which the CQ is armed: all, or only solicited
  * ones.
@@ -65,32 +57,55 @@ cq_unseen(const struct softhca_cq *cq, enum cq_arm arm, uint32_t ci)
 
 /*
  * Reads from the doorbell record how the program has armed the CQ. Completions that the program has
- * not seen count at once. Confirmed: armed-unseen. Assumed: moderation-unseen.
+ * not seen count at once. The caller holds cq->lock. Confirmed: armed-unseen. Assumed:
+ * moderation-unseen.
  */
-void
-cq_take_arm(struct softhca_cq *cq)
+static void
+read_arm(struct softhca_cq *cq)
 {
 	uint32_t word = be32toh(atomic_load_explicit(&cq->dbrec[DB_CQ_ARM], memory_order_relaxed));
-	enum cq_arm arm;
 	uint32_t unseen;
 
 	if (word == CQ_ARM_PARK)
 		return;
 	word = be32toh(atomic_exchange_explicit(&cq->dbrec[DB_CQ_ARM], htobe32(CQ_ARM_PARK),
 		memory_order_acq_rel));
-	arm = word & CQ_ARM_SOLICITED ? ARM_SOLICITED : ARM_ANY;
-	spin_lock(&cq->lock);
 	/*
 	 * The arm word has a consumer index. The program has not seen the completions from this
 	 * index on, so they count.
 	 */
-	cq->arm = arm;
+	cq->arm = word & CQ_ARM_SOLICITED ? ARM_SOLICITED : ARM_ANY;
 	cq->event_waiting = 0;
 	cq->event_due = 0;
-	unseen = cq_unseen(cq, arm, word & CQ_INDEX_MASK);
+	unseen = cq_unseen(cq, cq->arm, word & CQ_INDEX_MASK);
 	if (unseen != 0 && cq_event_is_due(cq, unseen))
 		cq_notify(cq);
+}
+
+void
+cq_take_arm(struct softhca_cq *cq)
+{
+	spin_lock(&cq->lock);
+	read_arm(cq);
 	spin_unlock(&cq->lock);
+}
+
+void
+cq_take_due_arm(struct softhca_cq *cq)
+{
+	const struct softhca_uar *uar = cq->uar;
+
+	if (atomic_load_explicit(uar_word(uar, UAR_CQ_DOORBELL), memory_order_acquire) != 0 ||
+		atomic_load_explicit(&uar->arming, memory_order_acquire))
+		read_arm(cq);
+}
+
+void
+cq_event_push(struct softhca_cq *cq, uint32_t n, bool solicited)
+{
+	if ((cq->arm == ARM_ANY || (cq->arm == ARM_SOLICITED && solicited)) &&
+		cq_event_is_due(cq, n))
+		cq_notify(cq);
 }
 
 void

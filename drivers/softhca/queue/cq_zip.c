@@ -101,16 +101,17 @@ cq_zip_flush(struct softhca_cq *cq)
 	struct cq_zip *zip = cq->zip;
 	uint32_t n = zip->n, first = cq->pi - n;
 
+	if (n == 0)
+		return;
 	if (n == 1) {
 		cqe_write(cq, first, &zip->title, 0);
-	} else if (n > 1) {
+	} else {
 		write_minis(cq, first);
 		zip->title.byte_cnt = n;
 		cqe_write(cq, first, &zip->title, CQE_COMPRESSED);
 	}
 	zip->n = 0;
-	while (n-- != 0)
-		cq_event_push(cq, false);
+	cq_event_push(cq, n, false);
 }
 
 bool
@@ -122,8 +123,10 @@ cq_zip_add(struct softhca_cq *cq, const struct cqe *cqe)
 		cq_zip_flush(cq);
 	if (zip->n == 0 && !may_be_title(cqe))
 		return false;
-	if (zip->n == 0)
+	if (zip->n == 0) {
+		cq_take_due_arm(cq);
 		zip->title = *cqe;
+	}
 	zip->mini[zip->n++] = (struct mini){.byte_cnt = cqe->byte_cnt,
 		.wqe_counter = (uint16_t)cqe->wqe_counter,
 		.wqe_opcode = (uint8_t)(cqe->opcode_qpn >> 24)};

@@ -417,7 +417,11 @@ doorbells_take(struct softhca_uar *uar, bool *arm)
 		taken += buf_take(uar, &uar->buf[i], &uar->buf[i ^ 1]);
 	if (uar->no_record != NULL)
 		taken += no_record_take(uar);
-	if (atomic_load_explicit(cq_bell, memory_order_relaxed) != 0)
-		*arm = atomic_exchange_explicit(cq_bell, 0, memory_order_acq_rel) != 0;
+	if (atomic_load_explicit(cq_bell, memory_order_relaxed) != 0) {
+		*arm = true;
+		/* It is set before the doorbell is cleared: cq_take_due_arm() reads both. */
+		atomic_store_explicit(&uar->arming, true, memory_order_relaxed);
+		(void)atomic_exchange_explicit(cq_bell, 0, memory_order_acq_rel);
+	}
 	return taken;
 }

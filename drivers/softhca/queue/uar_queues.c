@@ -126,6 +126,7 @@ uar_arm_cqs(struct softhca_uar *uar)
 {
 	for (unsigned int i = 0; i < uar->n_cqs; i++)
 		cq_take_arm(uar->cqs[i]);
+	atomic_store_explicit(&uar->arming, false, memory_order_release);
 }
 
 unsigned int

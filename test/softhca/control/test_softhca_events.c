@@ -222,6 +222,28 @@ case_others_stay(void)
 }
 
 /*
+ * A lane may run a WQE before it sees that the CQ was armed, and the program may then poll the
+ * completion and arm the CQ again. Each arming still gives an event. The wrong order is rare.
+ */
+static void
+case_arm_seen_late(void)
+{
+	struct pair p;
+
+	open_pair(&p);
+	for (int i = 0; i < 4000; i++) {
+		for (int j = 0; j < 2; j++) {
+			CHECK_EQ(ibv_req_notify_cq(p.recv_cq, 0), 0);
+			send_one(&p);
+		}
+		CHECK(next_event(&p, 5000) == p.recv_cq);
+		CHECK(next_event(&p, 5000) == p.recv_cq);
+		acknowledge(p.recv_cq, 2);
+	}
+	close_pair(&p);
+}
+
+/*
  * The file descriptor of a channel is duplicated to another number, and must still get the events:
  * the adapter identifies the file by its inode.
  */
@@ -400,6 +422,7 @@ static const struct check_case cases[] = {
 	{"an armed CQ sends one event", case_one_event_per_arm},
 	{"destroying a CQ drops its unread events, and does not wait for them", case_unread},
 	{"unread events of other CQs stay", case_others_stay},
+	{"an arming that the adapter sees late gives its event", case_arm_seen_late},
 	{"a channel's descriptor may get another number", case_moved},
 	{"an async event names its QP", case_async_read},
 	{"a hundred unread async events come in their order", case_async_many},

@@ -110,10 +110,17 @@ cq_unlock(struct softhca_cq *cq)
  */
 void cq_take_arm(struct softhca_cq *cq);
 /*
- * Called when a completion was added: sends the armed event if it is due. The caller holds
- * cq->lock.
+ * Called before a completion is added. If the program has armed a CQ of the page, and no lane has
+ * read the arm words yet, reads the CQ's arm word. A card takes the doorbells of a program in
+ * order, so a CQ that is armed before a WQE is posted sends an event for this WQE. A lane may see
+ * the WQE first. The caller holds cq->lock.
  */
-void cq_event_push(struct softhca_cq *cq, bool solicited);
+void cq_take_due_arm(struct softhca_cq *cq);
+/*
+ * Called when n completions were added: sends the armed event if it is due. The caller holds
+ * cq->lock. With several completions, none is solicited.
+ */
+void cq_event_push(struct softhca_cq *cq, uint32_t n, bool solicited);
 /* Sends a waiting event if its time has come. Returns true if the event still waits. */
 bool cq_event_timer(struct softhca_cq *cq, uint64_t now);
 

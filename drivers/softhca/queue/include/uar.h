@@ -48,6 +48,8 @@ struct softhca_uar {
 	atomic_bool attention; /* visit all queues of this page, even without a doorbell */
 	/* A store to the page has woken the adapter, and no doorbell was seen since. */
 	atomic_bool awaited;
+	/* a lane has taken the CQ doorbell, and now reads the arm words of the page's CQs */
+	atomic_bool arming;
 	/* a queue asks for another visit: it waits for a time or a receive, or has more WQEs */
 	atomic_bool again;
 	atomic_uint quiet; /* number of turns since the page last rang: see lane.c */
