@@ -119,6 +119,14 @@ send_record(struct link *link, const struct iovec *iov, unsigned int n)
 			return -EAGAIN;
 		case EFAULT:
 			return -EFAULT;
+		case EPIPE:
+		case ECONNRESET:
+			/*
+			 * The other process has closed the connection. The answers that it sent
+			 * before are read first: then receive() finds the end of the connection.
+			 */
+			link->ready = true;
+			return -EPIPE;
 		default:
 			lose(link);
 			return -EPIPE;
@@ -184,9 +192,13 @@ receive(struct link *link)
 
 	if (link->fd < 0)
 		return 0;
+	/*
+	 * If the other process has ended and not read all records, Linux reports ECONNRESET once.
+	 * The records that it had sent can be read after that.
+	 */
 	do
 		len = raw_recv(link->fd, link->in, RECORD_MAX, MSG_DONTWAIT | MSG_TRUNC);
-	while (len < 0 && errno == EINTR);
+	while (len < 0 && (errno == EINTR || errno == ECONNRESET));
 	if (len < 0 && errno == EAGAIN) {
 		link->ready = false;
 		return 0;

@@ -158,9 +158,10 @@ served_receive(struct served *s)
 		return s->is_checked || check_sender(s);
 	if (!s->ready || s->is_closed)
 		return false;
+	/* ECONNRESET: see receive() in link.c. */
 	do
 		len = raw_recv(s->fd, s->in, RECORD_MAX, MSG_DONTWAIT | MSG_TRUNC);
-	while (len < 0 && errno == EINTR);
+	while (len < 0 && (errno == EINTR || errno == ECONNRESET));
 	if (len < 0 && errno == EAGAIN) {
 		s->ready = false;
 		return false;
@@ -188,11 +189,14 @@ served_flush(struct served *s)
 	do
 		sent = raw_send(s->fd, s->out, s->out_len, MSG_DONTWAIT | MSG_NOSIGNAL);
 	while (sent < 0 && errno == EINTR);
-	if (sent < 0) {
-		if (errno != EAGAIN && errno != ENOBUFS && errno != ENOMEM)
-			s->is_closed = true;
+	if (sent < 0 && (errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM))
 		return false;
-	}
+	/*
+	 * If the other process has ended, nobody waits for its answers. The messages that it sent
+	 * before are still executed: served_receive() finds the end of the connection after them.
+	 */
+	if (sent < 0 && s->part == PART_READ)
+		served_end_part(s);
 	s->out_len = 0;
 	return true;
 }

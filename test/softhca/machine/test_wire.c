@@ -709,6 +709,57 @@ case_nobody(struct end *e)
 	CHECK(pair_now_ms() - before >= 134);
 }
 
+#define MANY 40 /* more messages than an adapter reads in a turn */
+
+/* Sends a WRITE and MANY datagrams. The other process must not run its adapter. */
+static void
+sends_many(struct end *e)
+{
+	struct ibv_ah_attr path = node_attr(&e->n, 0).ah_attr;
+	struct node_to to = {ibv_create_ah(e->n.pd, &path), e->other.datagrams, 0};
+
+	CHECK(to.ah != NULL);
+	memset(e->area, FILL, 64);
+	post_there(e, IBV_WR_RDMA_WRITE, 64);
+	for (int i = 0; i < MANY; i++) {
+		node_send(&e->n, e->datagrams, K_UD, &to, false);
+		CHECK_EQ(sent(e), IBV_WC_SUCCESS);
+	}
+	tell(e);
+	hear_only(e);
+}
+
+/* The process there ends with messages that it has not read, after it has answered the WRITE. */
+static void
+case_answered(struct end *e)
+{
+	sends_many(e);
+	kill_there(e);
+	CHECK_EQ(sent(e), IBV_WC_SUCCESS);
+}
+
+static void
+answers_first(struct end *e)
+{
+	hear_only(e);
+	await_fill(e);
+	tell(e);
+	hear_only(e);
+}
+
+/* The process there ends with an answer that it has not read. Its datagrams still arrive. */
+static void
+case_sent_before(struct end *e)
+{
+	hear_only(e);
+	await_fill(e);
+	for (uint64_t i = 0; i < 16; i++)
+		receive(e, e->datagrams, NULL, 256, i);
+	kill_there(e);
+	for (uint64_t i = 0; i < 16; i++)
+		CHECK_EQ(node_wait(e->n.rcq).wr_id, i);
+}
+
 /* This QP cannot reach the QP number of the other process. */
 static void
 case_not_reached(struct end *e)
@@ -997,6 +1048,10 @@ static const struct two cases[] = {
 	{"a SEND waits for its receive for ever", case_rnr_for_ever, receives_late},
 	{"a message to nobody fails after its retries", case_nobody, only_runs, .timeout = 14,
 		.retry_cnt = 1, .set_here = {"SOFTHCA_RETRY_MAX_MS=0"}},
+	{"the answer of a process that then ends is taken", case_answered, answers_first, PUMPED,
+		.timeout = 8, .retry_cnt = 1},
+	{"messages that a process sent before it ends arrive", case_sent_before, sends_many,
+		PUMPED},
 	{"a port of another link layer is not reached", case_not_reached, only_runs, .timeout = 8,
 		.retry_cnt = 1, .set_there = {"SOFTHCA_LINK_LAYER=infiniband"}},
 	{"a port with another GID is not reached", case_not_reached, only_runs, .timeout = 8,

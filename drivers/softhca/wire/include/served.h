@@ -51,7 +51,8 @@ struct served {
  */
 bool served_receive(struct served *s);
 /*
- * Sends the answer in `out`. Returns false if the socket is full, or if the connection is closed.
+ * Sends the answer in `out`, or drops it if the other process has ended. Returns false if the
+ * socket is full.
  */
 bool served_flush(struct served *s);
 /* Closes the connection. Logs the reason once for each process. */
