@@ -697,6 +697,35 @@ receives_late(struct end *e)
 }
 
 static void
+writes_with_imm(struct end *e)
+{
+	memset(e->area, FILL, AREA);
+	post_there(e, IBV_WR_RDMA_WRITE_WITH_IMM, AREA);
+	CHECK_EQ(sent(e), IBV_WC_SUCCESS);
+}
+
+/*
+ * Another message takes the receive while the data come. The sender sends all again after the RNR
+ * timer of this QP.
+ */
+static void
+case_receive_is_taken(struct end *e)
+{
+	struct ibv_qp *own = node_srq_qp(&e->n, e->n.srq);
+	uint64_t before;
+
+	connect_qp(e, own, K_RC, own->qp_num);
+	receive(e, NULL, e->n.srq, 64, 1);
+	await_fill(e);
+	before = pair_now_ms();
+	node_send(&e->n, own, K_RC, NULL, false);
+	CHECK_EQ(node_wait(e->n.rcq).wr_id, 1);
+	receive(e, NULL, e->n.srq, 64, 2);
+	CHECK_EQ(node_wait(e->n.rcq).wr_id, 2);
+	CHECK(pair_now_ms() - before >= 163);
+}
+
+static void
 case_nobody(struct end *e)
 {
 	uint64_t before;
@@ -1046,6 +1075,8 @@ static const struct two cases[] = {
 	{"a SEND without receive fails after its retries", case_rnr, only_runs, .rnr_retry = 2,
 		.rnr_timer = 20},
 	{"a SEND waits for its receive for ever", case_rnr_for_ever, receives_late},
+	{"a WRITE with immediate data waits if its receive is taken", case_receive_is_taken,
+		writes_with_imm, PUMPED, .srq = true, .rnr_timer = 28}, /* 163.84 ms */
 	{"a message to nobody fails after its retries", case_nobody, only_runs, .timeout = 14,
 		.retry_cnt = 1, .set_here = {"SOFTHCA_RETRY_MAX_MS=0"}},
 	{"the answer of a process that then ends is taken", case_answered, answers_first, PUMPED,
