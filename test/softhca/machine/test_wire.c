@@ -197,6 +197,12 @@ open_end(struct end *e)
 	connect_qp(e, e->datagrams, K_UD, 0);
 	tell(e);
 	hear(e);
+	/*
+	 * When the other process has told this, it has left hear(), where it may run its adapter
+	 * longer than it waits. Otherwise that adapter might receive the first messages of the case.
+	 */
+	tell(e);
+	hear_only(e);
 }
 
 static void
