@@ -1984,7 +1984,7 @@ class Pairs(PairCase):
                 self.check_pair(pair, source)
 
 
-SILENCE = 2  # seconds; a process that lives says so more often, but on a busy machine it may be late
+SILENCE = 3  # seconds; a process that lives says so more often, but on a busy machine it may be late
 
 
 class PairFailures(PairCase):
