@@ -99,7 +99,7 @@ class End:
 
 class PairCase(Case):
     """Two processes that find each other at a TCP port, and then talk over their adapters."""
-    PATIENCE = 100  # seconds; on a busy machine a program may wait long for a CPU
+    PATIENCE = 300  # seconds; on a busy machine a program may wait long for a CPU
 
     # From these the kernel takes no port for a connection (ip_local_port_range), so a chosen port stays free.
     PORTS = range(20000, 32000)

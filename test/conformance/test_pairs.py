@@ -15,6 +15,9 @@ import re
 from launched import PairCase, main
 
 HOST = '127.0.0.1'
+# Bytes of a message. If the other process has no CPU for 100 ms, a full connection loses UC messages (two-processes.md),
+# and the programs then wait for ever. All messages that are under way at a time fit into a connection.
+UC_SIZE = 8192
 
 
 class Pingpong(PairCase):
@@ -36,7 +39,7 @@ class Pingpong(PairCase):
         self.check('rc', 4096, '-e')
 
     def test_uc(self):
-        self.check('uc', 300000)
+        self.check('uc', UC_SIZE)
 
     def test_ud(self):
         self.check('ud', 1024)
@@ -108,7 +111,7 @@ class Perftest(PairCase):
         self.run_tests(('write_lat read_lat send_lat atomic_lat', 4096))
 
     def test_uc(self):
-        self.run_tests(('write_bw send_bw', 200000, '-c', 'UC'), ('write_lat send_lat', 100, '-c', 'UC'))
+        self.run_tests(('write_bw send_bw', UC_SIZE, '-c', 'UC'), ('write_lat send_lat', 100, '-c', 'UC'))
 
     def test_xrc(self):
         self.run_tests(('write_bw send_bw', 200000, '-c', 'XRC'), ('write_lat send_lat', 100, '-c', 'XRC'))
@@ -178,6 +181,7 @@ class Qperf(PairCase):
 
 class Ucx(PairCase):
     """ucx_perftest 1.13, with the settings of test_ucx.py. Above some KiB UCX reads or writes the peer's memory."""
+    N = 10
     TESTS = """
 tag_8 -t tag_lat -s 8
 tag_64k -t tag_lat -s 65536
@@ -195,13 +199,13 @@ fadd -t ucp_fadd -s 8
         with open(path, 'w', encoding='ascii') as f:
             f.write(self.TESTS.strip() + '\n')
         port = self.new_port()
-        argv = ['ucx_perftest', '-p', str(port), '-b', path, '-n', '20', '-w', '5', '-f', '-v']
+        argv = ['ucx_perftest', '-p', str(port), '-b', path, '-n', str(self.N), '-w', '2', '-f', '-v']
         # Over UD, UCX sends again what is not acknowledged in time, perhaps until its peer has gone on to the next test.
         late = 'which this process has destroyed: such messages are lost' if tls.startswith('ud') else None
         outputs, = self.run_pairs([(port, argv, [*argv, HOST])], late, UCX_NET_DEVICES='mlx5_0:1', UCX_TLS=tls, UCX_LOG_LEVEL='info',
                                   SOFTHCA_PART_ID='4129', SOFTHCA_GID_IPV4=None)
         # A row of ucx_perftest's table: the name, the number of rounds, and figures.
-        self.assertEqual(re.findall(r'(?m)^(\w+), *20,', outputs[1]),
+        self.assertEqual(re.findall(rf'(?m)^(\w+), *{self.N},', outputs[1]),
                          [line.split()[0] for line in self.TESTS.strip().splitlines()], outputs[1])
         for output in outputs:
             used = {t for line in re.findall(r'cfg\[\d+\]: (.*)', output) for t in re.findall(r'(\w+)/\w+', line)}
