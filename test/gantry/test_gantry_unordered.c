@@ -844,12 +844,46 @@ failures_stay_with_their_connection(void)
 	end();
 }
 
+/*
+ * A long write to one peer is posted part by part. A fenced descriptor to another peer must wait
+ * until all parts are posted and done, also while no part is in the hardware.
+ */
+static void
+a_fence_waits_for_the_rest_of_a_split_descriptor(void)
+{
+	struct gantry_desc d[3];
+	struct gantry_comp comp[3];
+	struct gantry_conn *a, *b;
+	uint32_t got = 0;
+
+	begin();
+	a = conn_of(pa);
+	b = conn_of(pb);
+	a->max_len = 64;
+	d[0] = arena_write(0, pb);
+	d[1] = WITH(arena_write(1, pa), len, 64 * 4 * a->n_bb);
+	d[2] = fenced(arena_write(200, pb));
+	submit(d, 3);
+	CHECK(gantry_stream_waits(a->stream));
+	while (got < 3) {
+		got += env_poll(q, comp + got, 3 - got);
+		CHECK(b->posted == 1 || !gantry_stream_waits(a->stream));
+	}
+	for (got = 0; got < 3; got++)
+		CHECK_EQ(comp[got].status, GANTRY_OK);
+	CHECK(memcmp((uint8_t *)(uintptr_t)d[1].dst, (uint8_t *)(uintptr_t)d[1].src, d[1].len) ==
+		0);
+	end();
+}
+
 static const struct check_case cases[] = {
 	{"a slow peer delays no other connection", a_slow_peer_holds_nobody_back},
 	{"each connection completes in its order", each_connection_completes_in_its_order},
 	{"polls take from each connection alternately", polls_take_from_each_connection_in_turn},
 	{"counting takes no completions", a_count_hands_nothing_out},
 	{"a fence waits for every connection", a_fence_waits_for_every_connection},
+	{"a fence waits for the rest of a split descriptor",
+		a_fence_waits_for_the_rest_of_a_split_descriptor},
 	{"fences of several connections start in their order",
 		fences_of_several_connections_start_in_their_order},
 	{"the first of several fences delays descriptors",
