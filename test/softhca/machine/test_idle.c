@@ -224,10 +224,10 @@ case_race(void)
 /* ---- mappings */
 
 static off_t
-twin_offset(void)
+offset_of(const struct twin *t)
 {
 	struct mlx5dv_qp dv = {.comp_mask = MLX5DV_QP_MASK_UAR_MMAP_OFFSET};
-	struct mlx5dv_obj obj = {.qp = {twin.qp->qp, &dv}};
+	struct mlx5dv_obj obj = {.qp = {t->qp->qp, &dv}};
 
 	CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_QP), 0);
 	CHECK((dv.comp_mask & MLX5DV_QP_MASK_UAR_MMAP_OFFSET) != 0);
@@ -238,7 +238,8 @@ twin_offset(void)
 static uint8_t *
 map_again(void)
 {
-	uint8_t *page = mmap(NULL, PAGE, PROT_WRITE, MAP_SHARED, dev->ctx->cmd_fd, twin_offset());
+	uint8_t *page =
+		mmap(NULL, PAGE, PROT_WRITE, MAP_SHARED, dev->ctx->cmd_fd, offset_of(&twin));
 
 	CHECK(page != MAP_FAILED);
 	return page;
@@ -246,16 +247,22 @@ map_again(void)
 
 /* Writes a doorbell through another mapping of the twin's page. */
 static bool
-runs_nop_by(uint8_t *page)
+runs_nop_at(struct twin *t, uint8_t *page)
 {
-	struct hwq_bf *bf = twin.qp->sq.bf;
+	struct hwq_bf *bf = t->qp->sq.bf;
 	uint8_t *reg = bf->reg;
 	bool ran;
 
 	bf->reg = page + (uintptr_t)reg % PAGE;
-	ran = runs_nop(&twin);
+	ran = runs_nop(t);
 	bf->reg = reg;
 	return ran;
+}
+
+static bool
+runs_nop_by(uint8_t *page)
+{
+	return runs_nop_at(&twin, page);
 }
 
 static void
@@ -318,6 +325,44 @@ case_moved(void)
  * The adapter does not notice the use of a page that the program mapped without libc. While such a
  * page exists, the adapter's threads must sleep only for short times.
  */
+/*
+ * Two doorbell pages are mapped again, one after the other, and are moved together. A doorbell at
+ * either new address wakes the adapter.
+ */
+static void
+case_moved_together(void)
+{
+	struct hwq_qp_conf conf = {.sq_wr = 4};
+	uint8_t *room, *both, *moved;
+	static struct twin more[4];
+	unsigned int first = 0;
+
+	for (unsigned int i = 0; i < 4; i++) {
+		twin_create(dev, &conf, &more[i]);
+		twin_connect_self(&more[i]);
+	}
+	/* The kernel moves both by one call only if the pages follow each other in the file. */
+	while (first < 3 && offset_of(&more[first + 1]) != offset_of(&more[first]) + PAGE)
+		first++;
+	CHECK(first < 3, "no two pages follow each other");
+	both = mmap(NULL, 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	room = mmap(NULL, 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(both != MAP_FAILED && room != MAP_FAILED);
+	for (unsigned int i = 0; i < 2; i++)
+		CHECK(mmap(both + i * PAGE, PAGE, PROT_WRITE, MAP_SHARED | MAP_FIXED,
+			      dev->ctx->cmd_fd, offset_of(&more[first + i])) == both + i * PAGE);
+	let_sleep();
+	moved = mremap(both, 2 * PAGE, 2 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, room);
+	CHECK(moved == room);
+	for (unsigned int i = 0; i < 4; i++) {
+		let_sleep();
+		CHECK(runs_nop_at(&more[first + i % 2], moved + i % 2 * PAGE), "page %u", i % 2);
+	}
+	CHECK_EQ(munmap(moved, 2 * PAGE), 0);
+	for (unsigned int i = 0; i < 4; i++)
+		twin_destroy(&more[i]);
+}
+
 static void
 case_unseen_mapping(void)
 {
@@ -894,6 +939,7 @@ static const struct check_case cases[] = {
 	{"a page that is mapped twice wakes it by both mappings", case_two_mappings},
 	{"a closed page can be unmapped, and its address used again", case_unmapped_asleep},
 	{"a doorbell page that was moved wakes it", case_moved},
+	{"each of two doorbell pages that were moved together wakes it", case_moved_together},
 	{"while a page is not watched, the adapter sleeps only for short times",
 		case_unseen_mapping},
 	{"pages of an imported context wake it", case_import},
