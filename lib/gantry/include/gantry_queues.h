@@ -137,7 +137,9 @@ struct gantry_queue_info {
 	int numa_node;        /**< NUMA node of its memory; -1: any node */
 	unsigned int lcore;   /**< lcore of its worker; LCORE_ID_ANY of rte_lcore.h: no worker */
 	uint32_t number;      /**< number of the queue in this process, as telemetry has it */
-	uint64_t reserved[8]; /**< always 0 */
+	/** Name of its engine's device, as gantry_info::device; valid until gantry_destroy(). */
+	const char *device;
+	uint64_t reserved[7]; /**< always 0 */
 };
 
 /**
