@@ -650,7 +650,14 @@ options_parse(struct options *o, int argc, char **argv)
 	static_assert(offsetof(struct options, mode) == 0, "settings[0] is the mode");
 	if (options_pair(o) && (given & 1) == 0)
 		o->mode = MODE_WRITE;
-	return o->help || o->load_help || o->pair_help ? 0 : check_use(o, given);
+	if (o->help || o->load_help || o->pair_help)
+		return 0;
+	if (o->rdma_cm && !options_pair(o)) {
+		error_print("--rdma-cm: it has an effect only between two processes: add --listen or "
+			    "--connect, or leave it out");
+		return -1;
+	}
+	return check_use(o, given);
 }
 
 /* ------------------------------------------------------------------ text */

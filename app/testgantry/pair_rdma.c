@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -303,6 +304,7 @@ static int
 listen_for(struct rdma_stream *s, const char *host, const char *port,
 	const struct gantry_cm_conf *conf)
 {
+	char address[ADDRESS_LEN + 8];
 	struct gantry_cm_listener *l;
 	int rc = gantry_cm_listen(host, port, NULL, &l);
 
@@ -312,9 +314,12 @@ listen_for(struct rdma_stream *s, const char *host, const char *port,
 			quote_name(s->opt->listen), strerror(-rc));
 		return -1;
 	}
-	printf("waiting for another process: testgantry --rdma-cm --connect %.*s:%u\n",
+	/* For port 0, the port that the kernel has chosen. */
+	snprintf(address, sizeof(address), "%.*s:%u",
 		(int)(strrchr(s->opt->listen, ':') - s->opt->listen), s->opt->listen,
 		gantry_cm_listener_port(l));
+	printf("waiting for another process: testgantry --connect %s --rdma-cm\n",
+		quote_name(address));
 	fflush(stdout);
 	do
 		rc = take_request(s, l, conf);

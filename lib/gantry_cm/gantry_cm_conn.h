@@ -62,7 +62,7 @@ int gantry_cm_conn_alloc(struct gantry_queue *q, const struct gantry_cm_conf *co
  */
 int gantry_cm_conn_open(struct gantry_cm_conn *conn);
 
-/* Connects the peer to the address that the other end has told. Returns as gantry_cm_conn_open(). */
+/* Connects the peer to the address of the other end. Returns as gantry_cm_conn_open(). */
 int gantry_cm_conn_join(struct gantry_cm_conn *conn);
 
 /* Notes the addresses of both ends of the identifier. */

@@ -21,7 +21,7 @@ struct gantry_cm_listener {
 struct gantry_cm_request {
 	struct gantry_cm_listener *listener;
 	struct rdma_cm_id *id;
-	/* The channel of the future connection; NULL: the identifier is on the listener's channel. */
+	/* The channel of the future connection; NULL: the id is on the listener's channel. */
 	struct rdma_event_channel *channel;
 	struct gantry_cm_says theirs;
 	struct gantry_cm_text from; /* for the log */
