@@ -26,6 +26,7 @@
 
 #define SLOTS    16u /* messages in flight in each direction */
 #define SLOT_LEN 4096u
+#define IN_MAX   (16u << 20)         /* most bytes that wait to be read */
 #define LOOK_MS  50                  /* milliseconds between two checks for a signal */
 #define EVENT_NS (NSEC_PER_S / 1000) /* time between two checks whether the other process lives */
 
@@ -43,8 +44,9 @@ struct rdma_stream {
 	uint8_t *base; /* SLOTS slots to send, then SLOTS slots to receive */
 	uint16_t peer;
 	uint32_t n_sent, n_done; /* SENDs that were submitted; that have completed */
-	/* The received message that is read: its slot, its bytes, and how many were read. */
-	uint32_t slot, len, at;
+	/* Bytes that were received and are not read yet: in[at] to in[len - 1]. */
+	uint8_t *in;
+	size_t at, len, in_size;
 	bool ended; /* the other process has ended, or the connection has failed */
 	uint64_t looked_ns;
 };
@@ -119,22 +121,48 @@ rdma_send(struct stream *stream, const void *data, size_t len)
 	return desc.len;
 }
 
-/* Takes the next message, if the last one was read. Returns true if there are bytes to read. */
+/* Makes room for a message behind the bytes that are not read. Returns false if there is none. */
 static bool
-next_message(struct rdma_stream *s)
+make_room(struct rdma_stream *s)
+{
+	const size_t size = RTE_MAX(2 * s->in_size, (size_t)4 * SLOT_LEN);
+	uint8_t *in;
+
+	if (s->at != 0) {
+		memmove(s->in, s->in + s->at, s->len - s->at);
+		s->len -= s->at;
+		s->at = 0;
+	}
+	if (s->in_size - s->len >= SLOT_LEN)
+		return true;
+	if (size > IN_MAX)
+		return false;
+	in = realloc(s->in, size);
+	if (in == NULL)
+		return false;
+	s->in = in;
+	s->in_size = size;
+	return true;
+}
+
+/*
+ * Takes the messages that have come. They are also taken while this process waits to send:
+ * otherwise two processes that send at the same time would wait for each other.
+ */
+static void
+take_messages(struct rdma_stream *s)
 {
 	struct gantry_recv_comp comp;
 
-	if (s->at < s->len)
-		return true;
-	take_done(s);
-	if (gantry_recv_poll(s->q, &comp, 1) != 1)
-		return false;
-	s->ended |= comp.status != GANTRY_OK;
-	s->slot = comp.cookie;
-	s->len = comp.status == GANTRY_OK ? comp.len : 0;
-	s->at = 0;
-	return s->len != 0;
+	while (make_room(s) && gantry_recv_poll(s->q, &comp, 1) == 1) {
+		if (comp.status != GANTRY_OK) {
+			s->ended = true;
+			return;
+		}
+		memcpy(s->in + s->len, recv_slot(s, comp.cookie), comp.len);
+		s->len += comp.len;
+		expect(s, comp.cookie);
+	}
 }
 
 static ssize_t
@@ -143,17 +171,17 @@ rdma_recv(struct stream *stream, void *data, size_t len)
 	struct rdma_stream *s = (struct rdma_stream *)stream;
 	const bool ended = s->ended;
 
-	if (!next_message(s)) {
+	take_done(s);
+	take_messages(s);
+	if (s->at == s->len) {
 		look(s, 0);
 		errno = EAGAIN;
 		/* A message may have come just before the end: look once more. */
 		return ended ? 0 : -1;
 	}
-	len = RTE_MIN(len, (size_t)(s->len - s->at));
-	memcpy(data, recv_slot(s, s->slot) + s->at, len);
+	len = RTE_MIN(len, s->len - s->at);
+	memcpy(data, s->in + s->at, len);
 	s->at += len;
-	if (s->at == s->len)
-		expect(s, s->slot);
 	return len;
 }
 
@@ -165,10 +193,11 @@ rdma_wait(struct stream *stream, bool to_send, int timeout_ms)
 
 	/* The queue has no file descriptor. An event of rdma_cm ends the wait. */
 	while (!s->ended && now_ns() < end) {
-		if (to_send ? s->n_sent - s->n_done < SLOTS : next_message(s))
+		take_done(s);
+		take_messages(s);
+		if (to_send ? s->n_sent - s->n_done < SLOTS : s->at < s->len)
 			return;
 		look(s, 1);
-		take_done(s);
 	}
 }
 
@@ -208,6 +237,7 @@ rdma_close(struct stream *stream)
 		if (s->engine != NULL)
 			gantry_destroy(s->engine);
 	}
+	free(s->in);
 	free(s);
 }
 

@@ -40,6 +40,7 @@ struct talk {
 	/* received bytes in `in`; bytes of the frame that talk_look() returned last */
 	size_t have, taken;
 	uint8_t in[sizeof(struct header) + TALK_MAX];
+	uint8_t out[sizeof(struct header) + TALK_MAX]; /* the frame that is sent */
 };
 
 int
@@ -115,9 +116,10 @@ talk_say(struct talk *t, enum talk_type type, const void *data, size_t len)
 	struct header h = {.version = TALK_VERSION, .type = type, .len = len};
 
 	memcpy(h.magic, magic, sizeof(magic));
-	if (send_bytes(t, &h, sizeof(h)) != 0)
-		return -1;
-	return send_bytes(t, data, len);
+	memcpy(t->out, &h, sizeof(h));
+	if (len != 0)
+		memcpy(t->out + sizeof(h), data, len);
+	return send_bytes(t, t->out, sizeof(h) + len);
 }
 
 /* ------------------------------------------------------------------ receiving */
