@@ -21,7 +21,7 @@
 #include <rte_lcore.h>
 #include <rte_log.h>
 
-#include "gantry_cm.h"
+#include "gantry_cm_conn.h"
 #include "gantry_env.h"
 
 #define QUEUES   3
@@ -245,10 +245,21 @@ connect_on(const char *host, unsigned int i, const char *data)
 
 /* ------------------------------------------------------------------ by each address */
 
-/* NULL: the listener has all addresses, and the other process connects to this machine. */
-static const char *const hosts[] = {"127.0.0.1", NULL, "198.51.100.11", "::1", "localhost"};
+/* The address of the listener, and the one to which the other process connects. */
+static const struct {
+	/* NULL: all addresses of this machine, and this machine */
+	const char *listener, *to;
+} hosts[] = {
+	{"127.0.0.1", "127.0.0.1"},
+	{NULL, NULL},
+	/* The address of the emulated adapter. */
+	{"198.51.100.11", "198.51.100.11"},
+	{"::1", "::1"},
+	{NULL, "::1"},
+	{"localhost", "localhost"},
+};
 
-/* A host that exists on every machine does not always have IPv6. */
+/* Not every machine has IPv6. */
 static bool
 host_is_there(const char *host)
 {
@@ -274,9 +285,9 @@ listen_by_each_address(void)
 	struct gantry_cm_info info;
 
 	for (size_t i = 0; i < RTE_DIM(hosts); i++) {
-		if (!host_is_there(hosts[i]))
+		if (!host_is_there(hosts[i].to))
 			continue;
-		l = open_listener(hosts[i]);
+		l = open_listener(hosts[i].listener);
 		meet();
 		r = take(l);
 		gantry_cm_request_info_get(r, &asked);
@@ -309,10 +320,10 @@ connect_by_each_address(void)
 	struct pollfd in = {.events = POLLIN};
 
 	for (size_t i = 0; i < RTE_DIM(hosts); i++) {
-		if (!host_is_there(hosts[i]))
+		if (!host_is_there(hosts[i].to))
 			continue;
 		meet();
-		conn = connect_on(hosts[i], 0, "12345678");
+		conn = connect_on(hosts[i].to, 0, "12345678");
 		info = info_of(conn);
 		CHECK_EQ(info.data_len, sizeof(answer));
 		CHECK_EQ(port_of(&info.remote), atoi(board->port));
@@ -336,6 +347,70 @@ connect_by_each_address(void)
 		CHECK_EQ(gantry_cm_close(conn), 0);
 		meet();
 	}
+}
+
+/* ------------------------------------------------------------------ the GID of the address */
+
+/* The GID index that is not the engine's default: the link-local GID as RoCE v2. */
+#define GID_INDEX 1
+
+/* Writes the adapter's GID with GID_INDEX as an IPv6 address. */
+static void
+gid_text(char text[INET6_ADDRSTRLEN])
+{
+	struct ibv_device **devices = ibv_get_device_list(NULL);
+	struct ibv_context *ctx;
+	union ibv_gid gid;
+
+	CHECK(devices != NULL && devices[0] != NULL);
+	ctx = ibv_open_device(devices[0]);
+	CHECK(ctx != NULL);
+	CHECK_EQ(ibv_query_gid(ctx, 1, GID_INDEX, &gid), 0);
+	inet_ntop(AF_INET6, gid.raw, text, INET6_ADDRSTRLEN);
+	ibv_close_device(ctx);
+	ibv_free_device_list(devices);
+}
+
+static void
+listen_at_a_gid(void)
+{
+	struct gantry_cm_listener *l = open_listener(NULL);
+	struct gantry_cm_conn *conn;
+
+	meet();
+	conn = accept_on(take(l), 0);
+	wait_for(conn, GANTRY_CM_CONNECTING, GANTRY_CM_CONNECTED);
+	CHECK_EQ(conn->peer_conf.path.gid_index, GID_INDEX);
+	receive(0);
+	check_text(place(0) + TEXT_LEN, "by another GID");
+	wait_for(conn, GANTRY_CM_CONNECTED, GANTRY_CM_DISCONNECTED);
+	CHECK_EQ(gantry_cm_close(conn), 0);
+	CHECK_EQ(gantry_cm_listener_close(l), 0);
+}
+
+static void
+connect_to_a_gid(void)
+{
+	const struct gantry_peer_conf own = {
+		.path = {.mask = GANTRY_PATH_GID_INDEX, .gid_index = GID_INDEX + 2}};
+	const struct gantry_cm_conf conf = {.peer = &own, .wait_for_listener = true};
+	struct gantry_cm_conn *conn;
+	char host[INET6_ADDRSTRLEN];
+
+	gid_text(host);
+	meet();
+	conn = connect_on(host, 0, "");
+	CHECK_EQ(conn->peer_conf.path.gid_index, GID_INDEX);
+	CHECK_EQ(conn->peer_conf.path.port, 1);
+	send_text(0, info_of(conn).peer, "by another GID");
+	CHECK_EQ(gantry_cm_close(conn), 0);
+	/* What the program has chosen stays. */
+	CHECK_EQ(gantry_cm_connect(host, board->port, queue[0], &conf, &conn), 0);
+	/* The listener may be closed by now. */
+	while (!info_of(conn).has_peer)
+		gantry_cm_poll(conn, 100);
+	CHECK_EQ(conn->peer_conf.path.gid_index, GID_INDEX + 2);
+	CHECK_EQ(gantry_cm_close(conn), 0);
 }
 
 /* ------------------------------------------------------------------ several queues */
@@ -833,6 +908,7 @@ static const struct pair_case cases[] = {
 		{listen_on_another_device, connect_to_another_device}},
 	{"peers are connected by each address, and each end is told of the end",
 		{listen_by_each_address, connect_by_each_address}},
+	{"the peer has the GID of the address", {listen_at_a_gid, connect_to_a_gid}},
 	{"each of several queues has a connection of its own",
 		{listen_on_several_queues, connect_on_several_queues}},
 	{"a worker's queue is connected while the worker runs",
