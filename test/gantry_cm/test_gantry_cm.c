@@ -620,6 +620,59 @@ connect_and_be_refused(void)
 	CHECK_EQ(gantry_cm_close(conn), 0);
 }
 
+/* ------------------------------------------------------------------ addresses that are refused */
+
+int __real_gantry_peer_connect(struct gantry_queue *q, uint16_t peer,
+	const struct gantry_addr *addr);
+int __wrap_gantry_peer_connect(struct gantry_queue *q, uint16_t peer,
+	const struct gantry_addr *addr);
+
+static bool refuses; /* this process refuses the addresses of the other one */
+
+int
+__wrap_gantry_peer_connect(struct gantry_queue *q, uint16_t peer, const struct gantry_addr *addr)
+{
+	return refuses ? -EPROTONOSUPPORT : __real_gantry_peer_connect(q, peer, addr);
+}
+
+static void
+listen_with_another_version(void)
+{
+	struct gantry_cm_listener *l = open_listener("127.0.0.1");
+	struct gantry_cm_request *r;
+	struct gantry_cm_conn *conn;
+
+	/* The listening end refuses the address in the request. */
+	meet();
+	r = take(l);
+	refuses = true;
+	REFUSED(gantry_cm_accept(r, queue[0], NULL, &conn), EPROTONOSUPPORT,
+		"cannot connect the peer to 127.0.0.1");
+	refuses = false;
+	CHECK_EQ(gantry_cm_reject(r, "another version"), 0);
+	/* The connecting end refuses the address in the answer. */
+	meet();
+	listen_to_log();
+	conn = accept_on(take(l), 0);
+	wait_for(conn, GANTRY_CM_CONNECTING, -ECONNRESET);
+	check_said("has given up the connection: Protocol not supported");
+	CHECK_EQ(gantry_cm_close(conn), 0);
+	CHECK_EQ(gantry_cm_listener_close(l), 0);
+}
+
+static void
+connect_with_another_version(void)
+{
+	const struct gantry_cm_conf conf = {.timeout_ms = 60000};
+
+	meet();
+	fail(&conf, ECONNREFUSED, "has rejected the request: another version");
+	meet();
+	refuses = true;
+	fail(&conf, EPROTONOSUPPORT, "cannot connect the peer to 127.0.0.1");
+	refuses = false;
+}
+
 /* ------------------------------------------------------------------ a listener that comes later */
 
 static void
@@ -896,6 +949,71 @@ connect_and_outlive(void)
 	fail(&conf, ECONNREFUSED, "nobody listens");
 }
 
+/* Is killed before it has answered a request. */
+static void
+listen_and_be_killed_early(void)
+{
+	struct gantry_cm_listener *l = open_listener("127.0.0.1");
+
+	meet();
+	take(l);
+	wait_to_be_killed();
+}
+
+static void
+connect_and_get_no_answer(void)
+{
+	const struct gantry_cm_conf conf = {.timeout_ms = CHECK_PATIENCE_MS};
+	struct gantry_cm_conn *conn;
+
+	meet();
+	CHECK_EQ(gantry_cm_connect("127.0.0.1", board->port, queue[0], &conf, &conn), 0);
+	while (board->step[0] < 3)
+		CHECK_EQ(gantry_cm_poll(conn, 10), GANTRY_CM_CONNECTING);
+	meet();
+	wait_for(conn, GANTRY_CM_CONNECTING, -ECONNREFUSED);
+	CHECK_EQ(gantry_cm_close(conn), 0);
+}
+
+/* Its process is asked by one that is killed before the answer. */
+static void
+listen_and_be_left(void)
+{
+	const uint64_t end = env_patience();
+	struct gantry_cm_listener *l = open_listener("127.0.0.1");
+	struct gantry_cm_request *r;
+	struct gantry_cm_conn *conn;
+	int rc;
+
+	meet();
+	r = take(l);
+	meet();
+	/* The kernel may find out before the answer or behind it. */
+	rc = gantry_cm_accept(r, queue[0], NULL, &conn);
+	if (rc != 0) {
+		CHECK_EQ(rc, -ECONNRESET);
+		CHECK_EQ(gantry_cm_reject(r, NULL), 0);
+	} else {
+		while ((rc = gantry_cm_poll(conn, 100)) == GANTRY_CM_CONNECTING)
+			CHECK(rte_get_timer_cycles() < end, "it waits for a dead process");
+		CHECK_EQ(rc, -ECONNRESET);
+		CHECK_EQ(gantry_cm_close(conn), 0);
+	}
+	CHECK_EQ(gantry_cm_listener_close(l), 0);
+}
+
+static void
+connect_and_be_killed_early(void)
+{
+	struct gantry_cm_conn *conn;
+
+	meet();
+	CHECK_EQ(gantry_cm_connect("127.0.0.1", board->port, queue[0], NULL, &conn), 0);
+	while (board->step[0] < 3)
+		CHECK_EQ(gantry_cm_poll(conn, 10), GANTRY_CM_CONNECTING);
+	wait_to_be_killed();
+}
+
 /* ------------------------------------------------------------------ the run */
 
 struct pair_case {
@@ -914,6 +1032,8 @@ static const struct pair_case cases[] = {
 	{"a worker's queue is connected while the worker runs",
 		{listen_on_a_worker, connect_to_a_worker}},
 	{"requests are refused with their reason", {listen_and_refuse, connect_and_be_refused}},
+	{"an address of another version is refused by either end",
+		{listen_with_another_version, connect_with_another_version}},
 	{"the connecting process may start first", {listen_later, connect_early}},
 	{"connections and listeners leave no file open", {listen_often, connect_often}},
 	{"wrong arguments are refused", {listen_wrongly, connect_wrongly}},
@@ -925,6 +1045,10 @@ static const struct pair_case killed[] = {
 		{listen_and_outlive, connect_and_be_killed}},
 	{"the connecting process is told that the other one was killed",
 		{listen_and_be_killed, connect_and_outlive}},
+	{"the listening process is told that the asking one was killed",
+		{listen_and_be_left, connect_and_be_killed_early}},
+	{"the connecting process is told that the asked one was killed",
+		{listen_and_be_killed_early, connect_and_get_no_answer}},
 };
 
 /* Takes the receives that were posted for peers that are closed. */
@@ -1024,6 +1148,6 @@ main(int argc, char **argv)
 			run_pair(&cases[i], 1, -1);
 	for (i = 0; i < RTE_DIM(killed); i++)
 		if (argc == 1 || strstr(killed[i].sentence, argv[1]) != NULL)
-			run_pair(&killed[i], 1, (int)!i);
+			run_pair(&killed[i], 1, i % 2 == 0);
 	return 0;
 }
