@@ -653,8 +653,9 @@ options_parse(struct options *o, int argc, char **argv)
 	if (o->help || o->load_help || o->pair_help)
 		return 0;
 	if (o->rdma_cm && !options_pair(o)) {
-		error_print("--rdma-cm: it has an effect only between two processes: add --listen or "
-			    "--connect, or leave it out");
+		error_print(
+			"--rdma-cm: it has an effect only between two processes: add --listen or "
+			"--connect, or leave it out");
 		return -1;
 	}
 	return check_use(o, given);
