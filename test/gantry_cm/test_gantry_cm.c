@@ -1112,7 +1112,7 @@ start(unsigned int role, const struct pair_case *of, size_t n, int victim)
 	me = role;
 	run_cases(of, n, victim);
 	fflush(NULL);
-	_exit(check_failures != 0);
+	exit(check_failures != 0);
 }
 
 /* Runs cases in two processes. victim: the process that is killed, or -1. */
