@@ -52,7 +52,7 @@ need() {
 	rm -f "$log"
 }
 
-build_packages=(gcc libc6-dev meson ninja-build pkg-config libdpdk-dev libibverbs-dev
+build_packages=(gcc libc6-dev meson ninja-build pkg-config libdpdk-dev libibverbs-dev librdmacm-dev
 	ibverbs-providers libisal-dev libssl-dev python3-pyelftools)
 
 # The tests also need nm, clang-format 14, and the programs of other projects.

@@ -1794,7 +1794,7 @@ class Pair:
         """Waits until the process listens. Notes its address."""
         self.wait_for("listen", "waiting for another process: testgantry --connect")
         if self.address.endswith(":0"):
-            self.address = re.search(r"--connect (127[\d.:]+)", self.text("listen")).group(1)
+            self.address = re.search(r"--connect (\S+)", self.text("listen")).group(1)
 
     def stop(self, process):
         process.kill()
@@ -1985,6 +1985,86 @@ class Pairs(PairCase):
 
 
 SILENCE = 3  # seconds; a process that lives says so more often, but on a busy machine it may be late
+
+
+class RdmaCm(PairCase):
+    """The processes meet by rdma_cm. What they do then is as with a socket: the classes Pairs and PairFailures."""
+
+    def plan(self, *both, **more):
+        return Plan("--rdma-cm", *both, tcp=True, **more)
+
+    def test_files_move_in_each_mode(self):
+        source = self.path("in")
+        for name, size in ("a", 0), ("b", 1), ("c", 20 * CHUNK + 5):
+            self.make("in/" + name, size)
+        runs = ("write", "rc", "ring", 2), ("read", "dc", "inline", 1), ("send", "rc", "ring", 1)
+        pairs = self.start(*(self.plan("--chunk", CHUNK, "--mode", mode, "--transport", transport, "--via", via, connect=[source],
+            workers=workers) for mode, transport, via, workers in runs))
+        for pair in pairs:
+            pair.ends()
+        for run, pair in zip(runs, pairs):
+            with self.subTest(run=run):
+                self.check_pair(pair, source)
+
+    def test_names_of_many_files_fill_the_stream(self):
+        for i in range(600):
+            self.make(f"in/{i:05}-" + 60 * "x", 0)
+        source = self.path("in")
+        pair, = self.start(self.plan(connect=[source]))
+        self.check_pair(pair, source)
+
+    def test_transactions_are_checked_by_both_processes(self):
+        source = self.make("in/a", 300000)
+        pair, = self.start(self.plan("--mode", "sig", "--guard", "crc", "--chunk", "16K", "--corrupt", 20, connect=[source], out=False))
+        listen, connect = pair.ends()
+        self.assertEqual((listen.code, connect.code), (0, 0), listen.out + connect.out)
+        self.assertIn("every corruption was detected, every other byte is equal, and no alarm was false", connect.out)
+        self.assertIn("every signature on the disk is right", listen.out)
+
+    def test_the_connecting_process_may_start_first(self):
+        source = os.path.dirname(self.make("in/a", 1000))
+        pair = Pair(self, tcp=True)
+        with socket.socket() as free:  # TCP has ports of its own, but such a port is usually free in rdma_cm, too
+            free.bind(("127.0.0.1", 0))
+            pair.address = "127.0.0.1:%d" % free.getsockname()[1]
+        pair.start("connect", "--rdma-cm", source)
+        pair.wait_for("connect", "nobody listens at")
+        pair.start("listen", "--rdma-cm", "--out", pair.out)
+        self.check_pair(pair, source)
+
+    def test_a_killed_process_is_told_by_the_other_one(self):
+        file = self.make("in/big", LONG // 4)
+        roles = ("connect", "listen"), ("listen", "connect")
+        pairs = self.start(*(self.plan("--give-up", 20, *SLOWLY, files=[file]) for _ in roles))
+        for (role, other), pair in zip(roles, pairs):
+            with self.subTest(killed=role):
+                pair.wait_for("listen", "received ")
+                pair.signal(role, signal.SIGKILL)
+                pair.end(role)
+                self.check_survivor(pair, other, "the other process has ended, and has not said why", "0 of 1 files were verified")
+
+    def test_what_one_process_cannot_do_is_told_by_both(self):
+        pair, = self.start(self.plan(listen=["--depth", 7], connect=[self.make("in/file", 10)]))
+        listen, connect = pair.ends()
+        self.check_refused(listen, "--depth: the other process has 32, and this process has 7")
+        self.check_refused(connect, "--depth: the other process has 7, and this process has 32")
+
+    def test_a_signal_ends_a_process_that_waits_for_the_other_one(self):
+        for role, args, text in ("listen", ["--out", self.out], "waiting for another process"), \
+            ("connect", ["--give-up", 3600, self.make("in/a", 10)], "nobody listens at"):
+            pair = Pair(self, tcp=True)
+            if role == "connect":
+                pair.address = "127.0.0.1:1"
+            pair.start(role, "--rdma-cm", *args)
+            pair.wait_for(role, text)
+            pair.signal(role, signal.SIGINT)
+            result = pair.end(role)
+            self.assertEqual(result.code, 128 + signal.SIGINT, result.out)
+            self.assertIn("stopped by Interrupt: nothing was moved", result.out)
+
+    def test_nobody_listens(self):
+        result = run([*eal(), "--rdma-cm", "--connect", "127.0.0.1:1", "--give-up", "1", self.make("a", 10)])
+        self.check_refused(result, "no process answers at", "start testgantry --rdma-cm --listen there first")
 
 
 class PairFailures(PairCase):
@@ -2178,6 +2258,10 @@ class PairRefusals(PairCase):
             (["--connect", here, "--chunk", "1G", file], "--chunk: between two processes at most"), \
             (["--connect", here, "--copy-path", "mmo", file], "--copy-path: --mode write does not use it"), \
             (["--connect", "7400", file], "'7400' is no address"), \
+            (["--connect", "7400", "--rdma-cm", file], "'7400' is no address"), \
+            (["--connect", here, "--rdma-cm", file], "is the path of a socket: give HOST:PORT to --connect"), \
+            (["--rdma-cm", "--out", self.out, file], "--rdma-cm: it has an effect only between two processes"), \
+            (["--rdma-cm", "--mode", "sig", file], "--rdma-cm: it has an effect only between two processes"), \
             (["--connect", here, "--give-up", 0, file], "--give-up: '0' is refused"), \
             (["--mode", "send", "--out", self.out, file], "--mode send: messages need two processes"), \
             (["--transport", "dc", "--out", self.out, file], "--transport: it has an effect only with --load, or when files move between"), \
