@@ -73,6 +73,13 @@ class End:
                 return True
         return False
 
+    def listens_by_cm(self, space, number):
+        """Tells whether an id of rdma_cm listens at a port of the space 'tcp' or 'udp'."""
+        with open(f'/proc/{self.process.pid}/net/unix', encoding='utf-8', errors='replace') as f:
+            rows = [line.split() for line in f]
+        # The fourth column has the flag __SO_ACCEPTCON of a socket that listens.
+        return any(row[-1] == f'@softhca/cm/{space}/{number}' and int(row[3], 16) & 0x10000 for row in rows[1:])
+
     def wait(self, seconds):
         """Waits for the end. Returns the exit code, or None if the program still runs."""
         try:

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An MPI program of several processes. Each process sends to each other process: point to point, in collective
- * operations, and by puts, gets and atomics. It compares every received byte, and writes the received bytes to the file
- * OUT.RANK. A script can then compare the files of runs over different networks.
+ * An MPI program of several processes. Each process sends to each other process: point to point, in
+ * collective operations, and by puts, gets and atomics. It compares every received byte, and writes
+ * the received bytes to the file OUT.RANK. A script can then compare the files of runs over
+ * different networks.
  *
  * With --until-killed, the processes send to each other until one of them is killed.
  *
@@ -132,7 +133,10 @@ test_exchange(size_t len, unsigned int seed)
 	}
 }
 
-/* Sends around a ring. The receiver does not know whose message comes, nor how long it is, and receives it late. */
+/*
+ * Sends around a ring. The receiver knows neither the sender nor the length, and receives the
+ * message after it was sent.
+ */
 static void
 test_ring(size_t len, unsigned int seed)
 {
@@ -216,7 +220,9 @@ test_others(size_t len, unsigned int seed)
 	received += n * 8;
 }
 
-/* Each process puts a message into its piece of each other process's window, and then gets it back. */
+/*
+ * Each process puts a message into its piece of each other process's window, and then gets it back.
+ */
 static void
 test_window(MPI_Win win, uint8_t *window, size_t len, unsigned int seed)
 {
@@ -248,7 +254,10 @@ test_window(MPI_Win win, uint8_t *window, size_t len, unsigned int seed)
 	MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* All processes draw numbers from one counter: each number is drawn once, and a process's numbers ascend. */
+/*
+ * All processes draw numbers from one counter: each number is drawn once, and a process's numbers
+ * ascend.
+ */
 static void
 test_tickets(MPI_Win win)
 {
@@ -273,8 +282,11 @@ test_tickets(MPI_Win win)
 	free(all);
 }
 
-/* All processes add to a number by get and put, while they hold a lock that they take by compare-and-swap. Then they add
- * to it by MPI_Accumulate. The lock and the number are in the window of the last process. */
+/*
+ * All processes add to a number by get and put, while they hold a lock that they take by
+ * compare-and-swap. Then they add to another number by MPI_Accumulate. The lock and the numbers are
+ * in the window of the last process.
+ */
 static void
 test_lock(MPI_Win win)
 {

@@ -13,6 +13,7 @@ import os
 import re
 
 from launched import PairCase, main
+from perftest_case import PerftestCase
 
 HOST = '127.0.0.1'
 
@@ -47,16 +48,8 @@ class Pingpong(PairCase):
         self.pingpong('xsrq', 50, 8192, server_options=('-c', '1'))
 
 
-class Perftest(PairCase):
+class Perftest(PerftestCase):
     """perftest 4.5."""
-    N = 10
-
-    def buffer(self, name):
-        """Makes a file for perftest's buffer, which perftest fills at its start with random bytes."""
-        path = os.path.join(self.tmp, name + '.buffer')
-        with open(path, 'wb') as f:
-            f.truncate(4 << 20)
-        return path
 
     def perftest(self, test, size, *options, qps=1):
         """Runs ib_TEST at both ends. Checks that the client reports all messages, and that their bytes have arrived."""
@@ -64,24 +57,12 @@ class Perftest(PairCase):
         ends = {'server': argv, 'client': [*argv, HOST]}
         # ib_write_lat clears its buffer; with several queue pairs, perftest 4.5 cannot use a file.
         compare = size >= 4096 and qps == 1 and test != 'write_lat'
+        buffers = [self.buffer(end) for end in ends]
         if compare:
-            ends = {end: [*argv, '--mmap', self.buffer(end)] for end, argv in ends.items()}
-        out = self.pair(ends['server'], ends['client'])[1]
-        self.assertRegex(out, rf'(?m)^ {size} +{self.N * qps} ')
+            ends = {end: [*argv, '--mmap', path] for (end, argv), path in zip(ends.items(), buffers)}
+        self.check_rows(self.pair(ends['server'], ends['client'])[1], size, qps)
         if compare:
-            self.compare(size, both='-b' in options)
-
-    def compare(self, size, both):
-        """The first half of a buffer is what this end sends, or reads into. The second half is for the peer. At their
-        starts both ends may have filled their buffers with the same bytes."""
-        contents = {}
-        for name in ('server', 'client'):
-            with open(os.path.join(self.tmp, name + '.buffer'), 'rb') as f:
-                contents[name] = f.read()
-        server, client = contents['server'], contents['client']
-        self.assertTrue(client[:size] in server[size:], "the client's bytes are not in the server's buffer")
-        if both:
-            self.assertTrue(server[:size] in client[size:], "the server's bytes are not in the client's buffer")
+            self.compare(size, '-b' in options, *buffers)
 
     def each(self, tests, size, *options):
         for test in tests.split():
