@@ -263,7 +263,7 @@ write_settings(const char *tree)
 	fd = raw_open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
 	if (fd < 0)
 		return -errno;
-	if (write(fd, settings, sizeof(*settings)) != sizeof(*settings))
+	if (raw_write(fd, settings, sizeof(*settings)) != sizeof(*settings))
 		rc = -EIO;
 	close(fd);
 	return rc;
@@ -463,7 +463,8 @@ tree_if_there(void)
  * GID tables.
  */
 static const char *const merged[] = {"/sys/class", "/sys/devices", "/sys/bus/pci/devices",
-	"/sys/bus/pci/drivers"};
+	"/sys/bus/pci/drivers", "/sys/class/misc", "/sys/devices/virtual",
+	"/sys/devices/virtual/misc"};
 #define N_MERGED (sizeof(merged) / sizeof(merged[0]))
 #define GIDS     (1U << N_MERGED)
 
