@@ -141,14 +141,22 @@ is_shared(uint16_t ps, uint16_t number)
 
 /* ---------------------------------------------------------------- bind */
 
+/* Lets ids of other processes have the port, if the id shares it. */
+static void
+mark(struct cm_port *port, const struct cm_id *id)
+{
+	if (id->reuse)
+		(void)port_name_claim(port->ps, NAME_SHARED, port->number, &port->shared_fd);
+}
+
 /* Claims the port's name for an id that asked for this number. */
 static int
 claim(struct cm_port *port, const struct cm_id *id)
 {
 	int err = port_name_claim(port->ps, NAME_PORT, port->number, &port->fd);
 
-	if (err == 0 && id->reuse)
-		(void)port_name_claim(port->ps, NAME_SHARED, port->number, &port->shared_fd);
+	if (err == 0)
+		mark(port, id);
 	if (err != -EADDRINUSE)
 		return err;
 	return id->reuse && is_shared(port->ps, port->number) ? 0 : taken(id);
@@ -207,8 +215,10 @@ bind_any_number(struct cm_id *id, bool asks)
 		blocks_give(id->ps, number);
 		return -ENOMEM;
 	}
-	if (!asks)
+	if (!asks) {
 		port->fd = fd;
+		mark(port, id);
+	}
 	own(port, id);
 	return 0;
 }
