@@ -53,13 +53,13 @@ class Case(unittest.TestCase):
 
 
 class End:
-    """One of two programs that talk to each other. Its output goes to a file, because a full pipe would stop it."""
+    """One of two programs that talk to each other. Its output goes to files, because a full pipe would stop it."""
 
     def __init__(self, name, argv, env):
         self.name, self.argv = name, argv
-        self.log = tempfile.TemporaryFile('w+', encoding='utf-8', errors='replace')
-        self.process = subprocess.Popen([LAUNCHER, *argv], env=env, stdin=subprocess.DEVNULL, stdout=self.log,
-                                        stderr=subprocess.STDOUT, start_new_session=True)
+        self.logs = [tempfile.TemporaryFile('w+', encoding='utf-8', errors='replace') for _ in range(2)]
+        self.process = subprocess.Popen([LAUNCHER, *argv], env=env, stdin=subprocess.DEVNULL, stdout=self.logs[0],
+                                        stderr=self.logs[1], start_new_session=True)
 
     def listens_on(self, port):
         """Tells whether a socket of this network namespace listens on the TCP port."""
@@ -88,19 +88,24 @@ class End:
             return None
 
     def output(self):
-        self.log.seek(0)
-        return self.log.read()
+        """Returns what the program has written to its standard error, and then to its standard output."""
+        text = ''
+        for log in reversed(self.logs):
+            log.seek(0)
+            text += log.read()
+        return text
 
     def stop(self):
         """Ends the program and its children. It may be called again."""
-        if self.log.closed:
+        if self.logs[0].closed:
             return
         try:
             os.killpg(self.process.pid, signal.SIGKILL)
         except ProcessLookupError:
             pass
         self.process.wait()
-        self.log.close()
+        for log in self.logs:
+            log.close()
 
 
 class PairCase(Case):
