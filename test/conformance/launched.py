@@ -54,13 +54,13 @@ class Case(unittest.TestCase):
 
 
 class End:
-    """One of two programs that talk to each other. Its output goes to a file, because a full pipe would stop it."""
+    """One of two programs that talk to each other. Its output goes to files, because a full pipe would stop it."""
 
     def __init__(self, name, argv, env):
         self.name, self.argv = name, argv
-        self.log = tempfile.TemporaryFile('w+', encoding='utf-8', errors='replace')
-        self.process = subprocess.Popen([LAUNCHER, *argv], env=env, stdin=subprocess.DEVNULL, stdout=self.log,
-                                        stderr=subprocess.STDOUT, start_new_session=True)
+        self.logs = [tempfile.TemporaryFile('w+', encoding='utf-8', errors='replace') for _ in range(2)]
+        self.process = subprocess.Popen([LAUNCHER, *argv], env=env, stdin=subprocess.DEVNULL, stdout=self.logs[0],
+                                        stderr=self.logs[1], start_new_session=True)
 
     def listens_on(self, port):
         """Tells whether a socket of this network namespace listens on the TCP port."""
@@ -74,6 +74,13 @@ class End:
                 return True
         return False
 
+    def listens_by_cm(self, space, number):
+        """Tells whether an id of rdma_cm listens at a port of the space 'tcp' or 'udp'."""
+        with open(f'/proc/{self.process.pid}/net/unix', encoding='utf-8', errors='replace') as f:
+            rows = [line.split() for line in f]
+        # The fourth column has the flag __SO_ACCEPTCON of a socket that listens.
+        return any(row[-1] == f'@softhca/cm/{space}/{number}' and int(row[3], 16) & 0x10000 for row in rows[1:])
+
     def wait(self, seconds):
         """Waits for the end. Returns the exit code, or None if the program still runs."""
         try:
@@ -82,19 +89,24 @@ class End:
             return None
 
     def output(self):
-        self.log.seek(0)
-        return self.log.read()
+        """Returns what the program has written to its standard error, and then to its standard output."""
+        text = ''
+        for log in reversed(self.logs):
+            log.seek(0)
+            text += log.read()
+        return text
 
     def stop(self):
         """Ends the program and its children. It may be called again."""
-        if self.log.closed:
+        if self.logs[0].closed:
             return
         try:
             os.killpg(self.process.pid, signal.SIGKILL)
         except ProcessLookupError:
             pass
         self.process.wait()
-        self.log.close()
+        for log in self.logs:
+            log.close()
 
 
 class PairCase(Case):

@@ -13,6 +13,7 @@ import os
 import re
 
 from launched import PairCase, main
+from perftest_case import PerftestCase
 
 HOST = '127.0.0.1'
 # Bytes of a message. If the other process has no CPU for 100 ms, a full connection loses UC messages (two-processes.md),
@@ -51,10 +52,9 @@ class Pingpong(PairCase):
         self.pingpong('xsrq', 50, 8192, server_options=('-c', '1'))
 
 
-class Perftest(PairCase):
+class Perftest(PerftestCase):
     """perftest 4.5. Each program measures the speed of its clock for a tenth of a second, and waits for its peer again and
     again, so the pairs of a case run at the same time."""
-    N = 10
 
     class Run:
         """A pair. It runs ib_TEST at both ends."""
@@ -62,38 +62,21 @@ class Perftest(PairCase):
         def __init__(self, case, test, size, options, qps):
             self.case, self.test, self.size, self.options, self.qps = case, test, size, options, qps
             # ib_write_lat clears its buffer; with several queue pairs, perftest 4.5 cannot use a file.
-            self.compares = size >= 4096 and qps == 1 and test != 'write_lat'
+            compares = size >= 4096 and qps == 1 and test != 'write_lat'
             self.port = case.new_port()
-            self.buffers = {end: os.path.join(case.tmp, f'{end}.{self.port}') for end in ('server', 'client')}
+            self.buffers = {end: case.buffer(f'{end}.{self.port}') for end in ('server', 'client')} if compares else {}
 
         def argv(self, end):
             argv = [f'ib_{self.test}', '-F', '-p', str(self.port), '-n', str(self.case.N), '-s', str(self.size), *self.options]
             if end == 'client':
                 argv.append(HOST)
-            if self.compares:
-                # A file for perftest's buffer, which perftest fills at its start with random bytes.
-                with open(self.buffers[end], 'wb') as f:
-                    f.truncate(4 << 20)
-                argv += ['--mmap', self.buffers[end]]
-            return argv
+            return [*argv, '--mmap', self.buffers[end]] if self.buffers else argv
 
         def check(self, out):
             """Checks that the client reports all messages, and that their bytes have arrived."""
-            self.case.assertRegex(out, rf'(?m)^ {self.size} +{self.case.N * self.qps} ')
-            if self.compares:
-                self.compare(both='-b' in self.options)
-
-        def compare(self, both):
-            """The first half of a buffer is what this end sends, or reads into. The second half is for the peer. At their
-            starts both ends may have filled their buffers with the same bytes."""
-            contents = {}
-            for end, path in self.buffers.items():
-                with open(path, 'rb') as f:
-                    contents[end] = f.read()
-            server, client, size = contents['server'], contents['client'], self.size
-            self.case.assertTrue(client[:size] in server[size:], "the client's bytes are not in the server's buffer")
-            if both:
-                self.case.assertTrue(server[:size] in client[size:], "the server's bytes are not in the client's buffer")
+            self.case.check_rows(out, self.size, self.qps)
+            if self.buffers:
+                self.case.compare(self.size, '-b' in self.options, **self.buffers)
 
     def run_tests(self, *lists):
         """Runs perftest's tests. Each list has names of tests, the size of a message, and options."""

@@ -39,7 +39,9 @@ MODULE_TIMEOUT = 400  # seconds for an interpreter; below test_timeout of test/m
 SKIP = 77
 # Profiles of the adapter for a module's tests, which are used one after the other: tests that the first profile skips
 # are run with the second. add_settings() adds further profiles.
-SETTINGS = {'test_mlx5_lag_affinity': [{'SOFTHCA_LAG': '1'}]}
+SETTINGS = {'test_mlx5_lag_affinity': [{'SOFTHCA_LAG': '1'}],
+            # They take the address of the port's network interface.
+            'test_rdmacm': [{'SOFTHCA_NETDEV': 'lo'}], 'test_mlx5_rdmacm': [{'SOFTHCA_NETDEV': 'lo'}]}
 
 # The program that runs the tests, under the launcher. Between two polls of a CQ, the tests call perf_counter(). This
 # perf_counter() also yields the CPU, because the adapter's thread may need the CPU: otherwise each completion might

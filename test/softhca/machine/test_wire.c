@@ -763,22 +763,50 @@ case_nobody(struct end *e)
 
 #define MANY 40 /* more messages than an adapter reads in a turn */
 
-/* Sends a WRITE and MANY datagrams. The other process must not run its adapter. */
+/* Sends datagrams. The other process must not run its adapter. */
 static void
-sends_many(struct end *e)
+send_datagrams(struct end *e, int n)
 {
 	struct ibv_ah_attr path = node_attr(&e->n, 0).ah_attr;
 	struct node_to to = {ibv_create_ah(e->n.pd, &path), e->other.datagrams, 0};
 
 	CHECK(to.ah != NULL);
-	memset(e->area, FILL, 64);
-	post_there(e, IBV_WR_RDMA_WRITE, 64);
-	for (int i = 0; i < MANY; i++) {
+	for (int i = 0; i < n; i++) {
 		node_send(&e->n, e->datagrams, K_UD, &to, false);
 		CHECK_EQ(sent(e), IBV_WC_SUCCESS);
 	}
 	tell(e);
 	hear_only(e);
+}
+
+/* Sends a WRITE and MANY datagrams. The other process must not run its adapter. */
+static void
+sends_many(struct end *e)
+{
+	memset(e->area, FILL, 64);
+	post_there(e, IBV_WR_RDMA_WRITE, 64);
+	send_datagrams(e, MANY);
+}
+
+static void
+sends_datagrams(struct end *e)
+{
+	send_datagrams(e, 3);
+}
+
+/*
+ * The process there ends before this process has seen that it holds its numbers. Its datagrams
+ * still arrive.
+ */
+static void
+case_never_seen(struct end *e)
+{
+	for (uint64_t i = 0; i < 3; i++)
+		receive(e, e->datagrams, NULL, 256, i);
+	hear_only(e);
+	kill_there(e);
+	for (uint64_t i = 0; i < 3; i++)
+		CHECK_EQ(node_wait(e->n.rcq).wr_id, i);
 }
 
 /* The process there ends with messages that it has not read, after it has answered the WRITE. */
@@ -1106,6 +1134,8 @@ static const struct two cases[] = {
 		.timeout = 8, .retry_cnt = 1},
 	{"messages that a process sent before it ends arrive", case_sent_before, sends_many,
 		PUMPED},
+	{"messages of a process that ended before its number was looked up arrive", case_never_seen,
+		sends_datagrams, PUMPED},
 	{"a port of another link layer is not reached", case_not_reached, only_runs, .timeout = 8,
 		.retry_cnt = 1, .set_there = {"SOFTHCA_LINK_LAYER=infiniband"}},
 	{"a port with another GID is not reached", case_not_reached, only_runs, .timeout = 8,
