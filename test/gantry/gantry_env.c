@@ -13,6 +13,7 @@
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_log.h>
+#include <rte_malloc.h>
 #include <rte_ring.h>
 
 #include <softhca.h>
@@ -59,6 +60,22 @@ env_refuse_fork_init(void)
 	CHECK(ibv_fork_init() != 0);
 }
 
+/* Blocks of EAL's heaps that were in use when EAL had started. */
+static uint32_t heap_blocks;
+
+static uint32_t
+count_heap_blocks(void)
+{
+	struct rte_malloc_socket_stats stats;
+	uint32_t n = 0;
+	int i;
+
+	for (i = 0; i < RTE_MAX_NUMA_NODES; i++)
+		if (rte_malloc_get_socket_stats(i, &stats) == 0)
+			n += stats.alloc_count;
+	return n;
+}
+
 /* telemetry: EAL's argument --telemetry or --no-telemetry. prefix: the value of --file-prefix. */
 static void
 init(unsigned int n_workers, char *telemetry, char *prefix)
@@ -78,8 +95,10 @@ init(unsigned int n_workers, char *telemetry, char *prefix)
 	n = snprintf(lcores, sizeof(lcores), "0@%d", cpu[0]);
 	for (i = 1; i <= n_workers; i++)
 		n += snprintf(lcores + n, sizeof(lcores) - n, ",%u@%d", i, cpu[n_cpus > 1]);
-	if (rte_eal_init(RTE_DIM(argv) - 1, argv) >= 0)
+	if (rte_eal_init(RTE_DIM(argv) - 1, argv) >= 0) {
+		heap_blocks = count_heap_blocks();
 		return;
+	}
 	fprintf(stderr,
 		"EAL did not start: %s. Its lines above say why.\n"
 		"The engine's tests need it; it was given %s -m 64 --lcores %s.\n"
@@ -276,6 +295,7 @@ env_done(struct gantry *g, struct gantry_mem *const *mem, unsigned int n)
 	for (i = 0; i < n; i++)
 		CHECK_EQ(gantry_mem_unregister(mem[i], CHECK_PATIENCE_MS), 0);
 	CHECK_EQ(gantry_destroy(g), 0);
+	CHECK_EQ(count_heap_blocks(), heap_blocks, "blocks of EAL's heaps");
 	rte_eal_cleanup();
 	return exit_code();
 }
