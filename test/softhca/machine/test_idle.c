@@ -175,24 +175,26 @@ get_cpus(const char *status, char cpus[CPUS_LEN])
  * The thread that a doorbell wakes moves to another CPU. After this it must be allowed to run on
  * all CPUs of the process again.
  */
+/* The CPUs on which the program's main thread may run. */
 static void
-case_cpus(void)
+get_own_cpus(char cpus[CPUS_LEN])
 {
-	char status[4096], cpus[CPUS_LEN], thread_cpus[CPUS_LEN], pid[16];
-	struct dirent *entry;
-	unsigned int n = 0;
-	DIR *dir;
+	char status[4096], pid[16];
 
-	for (unsigned int i = 0; i < 5; i++) {
-		let_sleep();
-		for (unsigned int k = 0; k < 20; k++)
-			CHECK(runs_nop(&twin));
-	}
-	let_sleep();
 	snprintf(pid, sizeof(pid), "%d", (int)getpid());
 	CHECK(!read_status(pid, status, sizeof(status)));
 	get_cpus(status, cpus);
-	dir = opendir("/proc/self/task");
+}
+
+/* All threads of the adapter may run on these CPUs. */
+static void
+expect_threads_on(const char *cpus)
+{
+	char status[4096], thread_cpus[CPUS_LEN];
+	DIR *dir = opendir("/proc/self/task");
+	struct dirent *entry;
+	unsigned int n = 0;
+
 	CHECK(dir != NULL);
 	while ((entry = readdir(dir)) != NULL) {
 		if (entry->d_name[0] == '.' || !read_status(entry->d_name, status, sizeof(status)))
@@ -203,6 +205,21 @@ case_cpus(void)
 	}
 	closedir(dir);
 	CHECK(n != 0);
+}
+
+static void
+case_cpus(void)
+{
+	char cpus[CPUS_LEN];
+
+	for (unsigned int i = 0; i < 5; i++) {
+		let_sleep();
+		for (unsigned int k = 0; k < 20; k++)
+			CHECK(runs_nop(&twin));
+	}
+	let_sleep();
+	get_own_cpus(cpus);
+	expect_threads_on(cpus);
 }
 
 /*
@@ -830,6 +847,38 @@ case_fault_file(void)
 /* ---- other processes */
 
 #ifndef __SANITIZE_THREAD__
+/* Opens an adapter on a thread that is pinned to one CPU, as EAL pins its lcores. */
+static void
+open_pinned(void)
+{
+	struct hwq_dev *own;
+	char cpus[CPUS_LEN];
+	cpu_set_t one;
+
+	get_own_cpus(cpus);
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	CHECK_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+	CHECK_EQ(hwq_dev_open(NULL, &own), 0);
+	expect_threads_on(cpus);
+	_exit(check_failures == 0 ? 0 : 1);
+}
+
+static void
+case_pinned(void)
+{
+	int status = -1;
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	CHECK(pid >= 0);
+	if (pid == 0)
+		open_pinned();
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK_EQ(status, 0);
+}
+
 static void
 child_main(void)
 {
@@ -955,6 +1004,8 @@ static const struct check_case cases[] = {
 	{"a change of the file of faults wakes it", case_fault_file},
 #ifndef __SANITIZE_THREAD__ /* TSan does not allow threads in the child of a process with threads */
 	{"parent and child of fork(2) sleep and wake", case_fork},
+	{"the adapter's threads may run on all CPUs, also if a pinned thread opens the device",
+		case_pinned},
 #endif
 	{"without userfaultfd the adapter works, and prints no warning", case_refused},
 };
