@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs other people's programs under the launcher, whose path is the test's first argument."""
 import glob
+import itertools
 import os
-import random
 import shutil
 import signal
 import socket
@@ -115,11 +115,12 @@ class PairCase(Case):
 
     # From these the kernel takes no port for a connection (ip_local_port_range), so a chosen port stays free.
     PORTS = range(20000, 32000)
+    ports = itertools.count(os.getpid() * 100)
 
     def new_port(self):
         """Chooses a free TCP port for a pair."""
         while True:
-            port = random.choice(self.PORTS)
+            port = self.PORTS[next(self.ports) % len(self.PORTS)]
             with socket.socket() as s:
                 try:
                     s.bind(('', port))
