@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Pairs of programs that connect by rdma_cm."""
 import json
+import socket
 import subprocess
 import time
 
@@ -42,6 +43,20 @@ class CmCase(PairCase):
         if pair.space == 'socket':
             return pair.server.listens_on(pair.port)
         return pair.server.listens_by_cm(pair.space, pair.port)
+
+    def reserve(self, what):
+        """Waits until no other test of this machine has reserved this. For ports that a program does not let choose."""
+        mine = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.addCleanup(mine.close)
+        last = time.monotonic() + self.PATIENCE
+        while True:
+            try:
+                mine.bind(f'\0softhca-test/{what}')
+                return
+            except OSError:
+                if time.monotonic() > last:
+                    self.fail(f'another test uses {what} all the time')
+                time.sleep(0.05)
 
     def serve_pair(self, pair):
         pair.server = self.start(f'server of {pair.name}', pair.argv[0], **pair.settings)
