@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Pairs of programs that connect by rdma_cm."""
 import json
+import socket
 import subprocess
 import time
 
@@ -31,17 +32,28 @@ class Pair:
 
 class CmCase(PairCase):
     def new_port(self):
-        """Chooses a port for the next pair: no socket of TCP has it, and no earlier pair of this case."""
-        self.ports = getattr(self, 'ports', set())
-        while super().new_port() in self.ports:
-            pass
-        self.ports.add(str(self.port))
+        """Chooses the port of the next pair, and keeps it in `port`. Returns it as an argument."""
+        self.port = super().new_port()
         return str(self.port)
 
     def listens(self, pair):
         if pair.space == 'socket':
             return pair.server.listens_on(pair.port)
         return pair.server.listens_by_cm(pair.space, pair.port)
+
+    def reserve(self, what):
+        """Waits until no other test of this machine has reserved this. For ports that a program does not let choose."""
+        mine = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.addCleanup(mine.close)
+        last = time.monotonic() + self.PATIENCE
+        while True:
+            try:
+                mine.bind(f'\0softhca-test/{what}')
+                return
+            except OSError:
+                if time.monotonic() > last:
+                    self.fail(f'another test uses {what} all the time')
+                time.sleep(0.05)
 
     def serve_pair(self, pair):
         pair.server = self.start(f'server of {pair.name}', pair.argv[0], **pair.settings)

@@ -23,6 +23,8 @@ usage: test_rdma_core.py LAUNCHER LIST [--build BUILD] [--together] [--may-fail 
 """
 import argparse
 import collections
+import contextlib
+import fcntl
 import fnmatch
 import glob
 import gzip
@@ -222,6 +224,15 @@ def run_profile(rdma_core, launcher, folder, settings, names):
     return verdicts, log
 
 
+@contextlib.contextmanager
+def cm_port(module):
+    """Lets only one run of a module of rdma_cm go on at a time: its tests always listen on the same port."""
+    with open(os.path.join(tempfile.gettempdir(), 'gantry-rdmacm.lock'), 'a', encoding='ascii') as lock:
+        if 'rdmacm' in module:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def run_module(rdma_core, launcher, folder, names):
     """Runs every test of a module, or of modules that need no settings, with one profile of the adapter after the other,
     until a profile does not skip the test."""
@@ -229,7 +240,8 @@ def run_module(rdma_core, launcher, folder, names):
     for settings in SETTINGS.get(names[0].split('.')[1], [{}]):
         left = [name for name in names if verdicts.get(name, 'skipped').startswith('skipped')]
         if left:
-            found, output = run_profile(rdma_core, launcher, folder, settings, left)
+            with cm_port(names[0].split('.')[1]):
+                found, output = run_profile(rdma_core, launcher, folder, settings, left)
             verdicts.update(found)
             log += output
     return verdicts, log
