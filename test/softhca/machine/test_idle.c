@@ -339,25 +339,15 @@ case_moved(void)
 }
 
 /*
- * The adapter does not notice the use of a page that the program mapped without libc. While such a
- * page exists, the adapter's threads must sleep only for short times.
- */
-/*
  * Two doorbell pages are mapped again, one after the other, and are moved together. A doorbell at
  * either new address wakes the adapter.
  */
 static void
-case_moved_together(void)
+move_together(struct twin *more)
 {
-	struct hwq_qp_conf conf = {.sq_wr = 4};
 	uint8_t *room, *both, *moved;
-	static struct twin more[4];
 	unsigned int first = 0;
 
-	for (unsigned int i = 0; i < 4; i++) {
-		twin_create(dev, &conf, &more[i]);
-		twin_connect_self(&more[i]);
-	}
 	/* The kernel moves both by one call only if the pages follow each other in the file. */
 	while (first < 3 && offset_of(&more[first + 1]) != offset_of(&more[first]) + PAGE)
 		first++;
@@ -376,10 +366,29 @@ case_moved_together(void)
 		CHECK(runs_nop_at(&more[first + i % 2], moved + i % 2 * PAGE), "page %u", i % 2);
 	}
 	CHECK_EQ(munmap(moved, 2 * PAGE), 0);
+}
+
+static void
+case_moved_together(void)
+{
+	struct hwq_qp_conf conf = {.sq_wr = 4};
+	static struct twin more[4];
+
+	for (unsigned int i = 0; i < 4; i++) {
+		twin_create(dev, &conf, &more[i]);
+		twin_connect_self(&more[i]);
+	}
+	/* Without BlueFlame all queues share one page, and there are no two pages to move. */
+	if (offset_of(&more[0]) != offset_of(&more[1]))
+		move_together(more);
 	for (unsigned int i = 0; i < 4; i++)
 		twin_destroy(&more[i]);
 }
 
+/*
+ * The adapter does not notice the use of a page that the program mapped without libc. While such a
+ * page exists, the adapter's threads must sleep only for short times.
+ */
 static void
 case_unseen_mapping(void)
 {
