@@ -74,7 +74,8 @@ passive_request(struct cm_link *link, const struct cm_message *m)
 	struct cm_place place;
 
 	id = m->again ? out_carrier()->find(link, m->from) : NULL;
-	if (id != NULL) {
+	if (id != NULL && id->conn != CONN_DREQ_RCVD) {
+		/* The request has come before. */
 		if (id->conn == CONN_REQ_RCVD)
 			out_send(id, CM_MRA);
 		return;
