@@ -110,7 +110,7 @@ class End:
 
 class PairCase(Case):
     """Two processes that find each other at a TCP port, and then talk over their adapters."""
-    PATIENCE = 30  # seconds; on a busy machine a program may wait long for a CPU
+    PATIENCE = 100  # seconds; on a busy machine a program may wait long for a CPU
 
     def new_port(self):
         """Chooses a free port, for the next pair."""

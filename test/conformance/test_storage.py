@@ -3,7 +3,7 @@
 """Storage programs that use rdma_cm, unmodified, between two processes: fio with ioengine=rdma; tgt's iSER target with
 libiscsi's initiator; and the migration of QEMU's virtual machines.
 
-usage: test_storage.py LAUNCHER [CASE...]
+usage: test_storage.py LAUNCHER [CASE...]     default: all cases
 """
 import json
 import os
