@@ -197,15 +197,18 @@ class Libfabric(CmCase):
     """fi_pingpong of libfabric 1.17 over its provider verbs. The provider does not use the loopback interface."""
 
     def pair_of(self, kind, size, address):
-        argv = ['fi_pingpong', '-p', 'verbs', '-e', kind, '-c', '-I', '20', '-S', str(size)]
+        """Endpoints of the kind rdm are made of message endpoints, with long CQs."""
+        provider = 'verbs;ofi_rxm' if kind == 'rdm' else 'verbs'
+        argv = ['fi_pingpong', '-p', provider, '-e', kind, '-c', '-I', '20', '-S', str(size)]
         return Pair(f'{kind} {size}', [*argv, '-B', self.new_port()], [*argv, '-P', str(self.port), address], self.port,
-                    space='socket', SOFTHCA_GID_IPV4=None)
+                    space='socket', SOFTHCA_GID_IPV4=None, SOFTHCA_MAX_CQE='4194303')
 
     def test_pingpong(self):
         address = other_address()
         if address is None:
             self.skipTest('this machine has no IPv4 address but that of the loopback interface')
-        outputs = self.together(*(self.pair_of(*test, address) for test in (('msg', 64), ('msg', 65536), ('dgram', 1024))))
+        tests = ('msg', 64), ('msg', 65536), ('dgram', 1024), ('rdm', 65536)
+        outputs = self.together(*(self.pair_of(*test, address) for test in tests))
         for name, both in outputs.items():
             for output in both:
                 self.assertRegex(output, r'(?m)^(64|64k|1k) +20 +=20 ', f'{name}:\n{output}')

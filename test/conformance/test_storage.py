@@ -122,7 +122,7 @@ class Iser(CmCase):
 
     def qemu_img(self, *argv):
         """Meson sets MALLOC_PERTURB_. libiscsi 1.19 does not initialise its struct iser_conn, and then crashes."""
-        return self.start('initiator', ['qemu-img', *argv], MALLOC_PERTURB_=None)
+        return self.start('initiator', ['qemu-img', *argv], MALLOC_PERTURB_=None, SOFTHCA_RETRY_MAX_MS='500')
 
     def expect_good(self, *argv):
         end = self.qemu_img(*argv)
