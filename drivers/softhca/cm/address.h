@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Addresses, and the ports of adapters for which they stand. An address is a struct sockaddr_in or
- * a struct sockaddr_in6, in the room of the larger one, as in the ABI (rdma_user_cm.h).
+ * Addresses. An address is a struct sockaddr_in or a struct sockaddr_in6, in the room of the larger
+ * one, as in the ABI (rdma_user_cm.h).
  */
 #ifndef SOFTHCA_CM_ADDRESS_H
 #define SOFTHCA_CM_ADDRESS_H
@@ -10,17 +10,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-struct softhca_dev;
-
-/* A port of an adapter, and one of its GIDs. */
-struct cm_place {
-	struct softhca_dev *dev; /* NULL: no port */
-	uint8_t port;            /* from 1 on */
-	uint8_t gid_index;
-	uint8_t gid[16];
-	uint16_t lid;
-};
 
 /* Returns the bytes of an address, or 0 if its family is neither AF_INET nor AF_INET6. */
 size_t address_len(const struct sockaddr_in6 *a);
@@ -35,16 +24,5 @@ void address_any(struct sockaddr_in6 *a, sa_family_t family);
 void address_loopback(struct sockaddr_in6 *a, sa_family_t family);
 /* The GID of an address: RFC 4291, section 2.5.5.2 for IPv4. */
 void address_gid(const struct sockaddr_in6 *a, uint8_t gid[16]);
-
-/*
- * Finds the port for which an address stands:
- *
- *   the address of a GID of an adapter    the port with this GID, and this GID
- *   any other address of the machine      the port that the setting `netdev` ties to the address's
- *                                         interface, otherwise port 1 of mlx5_0; its default GID
- *
- * Returns 0, or -EADDRNOTAVAIL if it is neither.
- */
-int address_place(const struct sockaddr_in6 *a, struct cm_place *place);
 
 #endif

@@ -10,8 +10,9 @@
 #include <stdint.h>
 
 #include "address.h"
-#include "file.h"
 #include "cm_message.h"
+#include "file.h"
+#include "place.h"
 
 struct cm_link;
 struct cm_port;

@@ -113,7 +113,8 @@ static bool
 is_passage(const char *name)
 {
 	static const char *const passages[] = {"/sys", "/sys/bus", "/sys/bus/pci", "/sys/dev",
-		"/sys/dev/char"};
+		"/sys/dev/char", "/sys/class/misc", "/sys/devices/virtual",
+		"/sys/devices/virtual/misc"};
 
 	for (size_t i = 0; i < sizeof(passages) / sizeof(passages[0]); i++) {
 		size_t len = strlen(passages[i]);

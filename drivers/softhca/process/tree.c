@@ -463,8 +463,7 @@ tree_if_there(void)
  * GID tables.
  */
 static const char *const merged[] = {"/sys/class", "/sys/devices", "/sys/bus/pci/devices",
-	"/sys/bus/pci/drivers", "/sys/class/misc", "/sys/devices/virtual",
-	"/sys/devices/virtual/misc"};
+	"/sys/bus/pci/drivers"};
 #define N_MERGED (sizeof(merged) / sizeof(merged[0]))
 #define GIDS     (1U << N_MERGED)
 
