@@ -23,7 +23,7 @@ class Fio(CmCase):
     BLOCK = 64 << 10
 
     def fio(self, verb, depth, server=(), client=()):
-        options = ['--ioengine=rdma', f'--port={self.new_port()}', f'--bs={self.BLOCK}', f'--size={self.SIZE}',
+        options = ['--thread', '--ioengine=rdma', f'--port={self.new_port()}', f'--bs={self.BLOCK}', f'--size={self.SIZE}',
                    '--output-format=json', f'--iodepth={depth}']
         return Pair(verb, ['fio', *options, '--name=server', '--rw=read', *server],
                     ['fio', *options, '--name=client', '--rw=write', f'--hostname={HOST}', f'--verb={verb}', *client],
