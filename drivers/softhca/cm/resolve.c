@@ -33,6 +33,7 @@ bind_id(struct cm_id *id, const struct sockaddr_in6 *addr, bool asks)
 	if (err == 0)
 		err = port_bind(id, asks);
 	if (err != 0) {
+		show_give(id);
 		memset(&id->src, 0, sizeof(id->src));
 		memset(&id->place, 0, sizeof(id->place));
 		return err;
@@ -133,6 +134,6 @@ machine_listen(struct cm_id *id, uint32_t backlog)
 		return err;
 	id->backlog = backlog;
 	id->state = STATE_LISTEN;
-	show_state(id);
+	show_take(id);
 	return 0;
 }

@@ -48,8 +48,10 @@ show_state(struct cm_id *id)
 void
 show_take(struct cm_id *id)
 {
+	const uint32_t dev = id->place.dev != NULL ? id->place.dev->index : 0;
+
 	if (id->shown == NULL)
-		id->shown = resource_take(id->place.dev->index, RESOURCE_CM_ID);
+		id->shown = resource_take(dev, RESOURCE_CM_ID);
 	if (id->shown == NULL)
 		return;
 	show(id);

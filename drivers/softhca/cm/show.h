@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shows ids to `rdma res show cm_id`. As in the kernel, an id is shown once it has a port. */
+/*
+ * Shows ids to `rdma res show cm_id`. As in the kernel, an id is shown once it has a port of an
+ * adapter, or listens at all ports; such a listener is shown at the first adapter.
+ */
 #ifndef SOFTHCA_CM_SHOW_H
 #define SOFTHCA_CM_SHOW_H
 
 #include "id.h"
 
-/* The id has a port now. */
+/* The id has a port now, or listens. */
 void show_take(struct cm_id *id);
 /* The id has changed. */
 void show_state(struct cm_id *id);
