@@ -59,7 +59,7 @@ build_packages=(gcc libc6-dev meson ninja-build pkg-config libdpdk-dev libibverb
 test_packages=(binutils clang-format doxygen dwarves g++ libsystemd-dev lintian make python3 python3-cryptography
 	python3-cryptography-vectors python3-pyverbs python3-scapy rdma-core ibverbs-utils
 	util-linux bsdextrautils xxd infiniband-diags iproute2 pciutils perftest qperf rdmacm-utils ucx-utils libucx-dev
-	libfabric-bin dpdk-dev dpdk-doc valgrind)
+	libfabric-bin fio tgt qemu-utils qemu-block-extra dpdk-dev dpdk-doc valgrind)
 
 # Packages that are needed to make Debian packages.
 package_packages=(debhelper dpkg-dev help2man lintian)

@@ -205,7 +205,8 @@ class Libfabric(CmCase):
         address = other_address()
         if address is None:
             self.skipTest('this machine has no IPv4 address but that of the loopback interface')
-        outputs = self.together(*(self.pair_of(*test, address) for test in (('msg', 64), ('msg', 65536), ('dgram', 1024))))
+        tests = ('msg', 64), ('msg', 65536), ('dgram', 1024)
+        outputs = self.together(*(self.pair_of(*test, address) for test in tests))
         for name, both in outputs.items():
             for output in both:
                 self.assertRegex(output, r'(?m)^(64|64k|1k) +20 +=20 ', f'{name}:\n{output}')

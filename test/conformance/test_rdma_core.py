@@ -45,6 +45,11 @@ SETTINGS = {'test_mlx5_lag_affinity': [{'SOFTHCA_LAG': '1'}],
             # They take the address of the port's network interface.
             'test_rdmacm': [{'SOFTHCA_NETDEV': 'lo'}], 'test_mlx5_rdmacm': [{'SOFTHCA_NETDEV': 'lo'}]}
 
+# Modules whose tests listen at a fixed port of rdma_cm (7471), which another program of the machine may have. They run in
+# a network namespace of their own, if the user may make one.
+ALONE = ('test_rdmacm', 'test_mlx5_rdmacm')
+NAMESPACE = ['unshare', '--map-root-user', '--net', 'sh', '-c', 'ip link set lo up && exec "$@"', 'sh']
+
 # The program that runs the tests, under the launcher. Between two polls of a CQ, the tests call perf_counter(). This
 # perf_counter() also yields the CPU, because the adapter's thread may need the CPU: otherwise each completion might
 # take a time slice of the scheduler.
@@ -188,11 +193,19 @@ def add_settings(folder):
     SETTINGS['test_mlx5_crypto'] = crypto_info.write(os.path.join(folder, 'crypto.json'))
 
 
+def prefix(module):
+    """Returns the start of a command that runs the tests of a module."""
+    if module not in ALONE or shutil.which('unshare') is None or \
+            subprocess.run([*NAMESPACE, 'true'], check=False, capture_output=True).returncode != 0:
+        return []
+    return NAMESPACE
+
+
 def run_some(rdma_core, launcher, folder, settings, names):
     """Runs one process, for tests of one module. Returns the verdicts, the output, and the exit status."""
     env = dict(os.environ, SOFTHCA_FORCE='1', **rdma_core.environment, **settings)
     with subprocess.Popen(
-            [launcher, rdma_core.python, '-c', RUN_TESTS, '-v', '--dev', 'mlx5_0', '--port', '1',
+            [*prefix(names[0].split('.')[1]), launcher, rdma_core.python, '-c', RUN_TESTS, '-v', '--dev', 'mlx5_0', '--port', '1',
              *names], cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             text=True, errors='replace', start_new_session=True) as run:
         try:

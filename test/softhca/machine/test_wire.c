@@ -791,6 +791,7 @@ sends_many(struct end *e)
 static void
 sends_datagrams(struct end *e)
 {
+	hear_only(e);
 	send_datagrams(e, 3);
 }
 
@@ -803,6 +804,7 @@ case_never_seen(struct end *e)
 {
 	for (uint64_t i = 0; i < 3; i++)
 		receive(e, e->datagrams, NULL, 256, i);
+	tell(e);
 	hear_only(e);
 	kill_there(e);
 	for (uint64_t i = 0; i < 3; i++)
