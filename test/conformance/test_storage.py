@@ -89,6 +89,8 @@ class Iser(CmCase):
         with open(self.disk, 'wb') as f:
             f.truncate(self.SIZE)
         os.makedirs('/var/run/tgtd', exist_ok=True)
+        for name in f'socket.{self.control}', f'socket.{self.control}.lock':
+            self.addCleanup(lambda path=f'/var/run/tgtd/{name}': os.path.exists(path) and os.unlink(path))
 
     def tgtadm(self, *options, check=True):
         return subprocess.run(['tgtadm', '-C', self.control, '--lld', 'iser', *options], check=check, text=True,
