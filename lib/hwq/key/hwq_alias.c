@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "hwq_cmd.h"
+#include "hwq_left.h"
 #include "hwq_log.h"
 #include "hwq_verbs.h"
 
@@ -73,7 +74,7 @@ hwq_alias_init(struct hwq_dev *dev, const struct hwq_alias_attr *attr, struct hw
 	if (status != 0) {
 		hwq_log("%s: the alias of key 0x%x of the function with VHCA id %u has status %u",
 			hwq_dev_name(dev), attr->key, attr->vhca_id, status);
-		(void)hwq_verbs_devx_destroy(made.obj);
+		hwq_left_add_key(dev, made.obj, NULL);
 		return -EACCES;
 	}
 	hwq_count_add(&dev->refs, 1);

@@ -86,6 +86,8 @@ struct hwq_alias {
  *   0 on success, otherwise:
  * @retval -ENOMEM
  *   There is not enough memory.
+ * @retval -errno
+ *   The error of ibv_reg_mr(3).
  */
 HWQ_API int hwq_export_kind(struct hwq_dev *dev, enum hwq_export_kind *kind);
 

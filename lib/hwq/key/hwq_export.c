@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "hwq_cmd.h"
+#include "hwq_left.h"
 #include "hwq_log.h"
 #include "hwq_verbs.h"
 
@@ -143,27 +144,23 @@ create_direct(const struct hwq_mr *mr, uint32_t pdn, unsigned int access,
 	hwq_cmd_put(in, MKEY_UMEM_ID, 32, exported->umem->umem_id);
 	ret = create(mr->dev, in, sizeof(in), exported);
 	if (ret != 0)
-		(void)hwq_verbs_umem_dereg(exported->umem);
+		hwq_left_add_key(mr->dev, NULL, exported->umem);
 	return ret;
 }
 
-/* As hwq_export_init(), without checks and without a line in the log. */
+/* As hwq_export_init(), without checks, without a line in the log, and not yet counted. */
 static int
 export_make(const struct hwq_mr *mr, enum hwq_export_kind kind, unsigned int access,
 	struct hwq_export *exported)
 {
-	struct hwq_export made = {.kind = kind, .dev = mr->dev};
 	uint32_t pdn;
 	int ret = hwq_verbs_pdn(mr->dev->pd, &pdn);
 
-	if (ret == 0)
-		ret = kind == HWQ_EXPORT_KSM ? create_ksm(mr, pdn, access, &made)
-					     : create_direct(mr, pdn, access, &made);
+	*exported = (struct hwq_export){.kind = kind, .dev = mr->dev};
 	if (ret != 0)
 		return ret;
-	hwq_count_add(&mr->dev->refs, 1);
-	*exported = made;
-	return 0;
+	return kind == HWQ_EXPORT_KSM ? create_ksm(mr, pdn, access, exported)
+				      : create_direct(mr, pdn, access, exported);
 }
 
 int
@@ -171,6 +168,7 @@ hwq_export_init(const struct hwq_mr *mr, enum hwq_export_kind kind, unsigned int
 	struct hwq_export *exported)
 {
 	struct hwq_dev *dev = mr->dev;
+	struct hwq_export made;
 	int ret;
 
 	if ((kind != HWQ_EXPORT_KSM && kind != HWQ_EXPORT_DIRECT) || (access & ~ACCESS_ALL) != 0) {
@@ -184,11 +182,15 @@ hwq_export_init(const struct hwq_mr *mr, enum hwq_export_kind kind, unsigned int
 			hwq_dev_name(dev));
 		return -EOPNOTSUPP;
 	}
-	ret = export_make(mr, kind, access, exported);
-	if (ret != 0)
+	ret = export_make(mr, kind, access, &made);
+	if (ret != 0) {
 		hwq_log("%s: a key for other functions over %zu bytes at %p: %s", hwq_dev_name(dev),
 			mr->len, mr->addr, strerror(-ret));
-	return ret;
+		return ret;
+	}
+	hwq_count_add(&dev->refs, 1);
+	*exported = made;
+	return 0;
 }
 
 static int
@@ -255,7 +257,8 @@ is_allowed(const struct hwq_mr *mr, enum hwq_export_kind kind)
 	if (export_make(mr, kind, 0, &exported) != 0)
 		return false;
 	allowed = allow(&exported, zeros, &syndrome) == 0;
-	return hwq_export_fini(&exported) == 0 && allowed;
+	hwq_left_add_key(mr->dev, exported.obj, exported.umem);
+	return allowed;
 }
 
 int
@@ -272,14 +275,15 @@ hwq_export_kind(struct hwq_dev *dev, enum hwq_export_kind *kind)
 	if (posix_memalign(&memory, page, page) != 0)
 		return -ENOMEM;
 	ret = hwq_mr_register(dev, memory, page, HWQ_ACCESS_LOCAL_WRITE, &mr);
-	if (ret == 0) {
-		memset(memory, 0, page);
-		if (is_allowed(&mr, HWQ_EXPORT_KSM))
-			*kind = HWQ_EXPORT_KSM;
-		else if (is_allowed(&mr, HWQ_EXPORT_DIRECT))
-			*kind = HWQ_EXPORT_DIRECT;
-		ret = hwq_mr_deregister(&mr);
+	if (ret != 0) {
+		free(memory);
+		return ret;
 	}
-	free(memory);
-	return ret;
+	memset(memory, 0, page);
+	if (is_allowed(&mr, HWQ_EXPORT_KSM))
+		*kind = HWQ_EXPORT_KSM;
+	else if (is_allowed(&mr, HWQ_EXPORT_DIRECT))
+		*kind = HWQ_EXPORT_DIRECT;
+	hwq_left_add_buf(dev, &mr, memory);
+	return 0;
 }
