@@ -35,7 +35,7 @@ enum {
 };
 
 #define STATUS_VALID   0
-#define STATUS_INVALID 1 /* Supposed: alias-status. */
+#define STATUS_INVALID 1 /* Assumed: alias-status. */
 
 struct object_alias {
 	struct object obj;
@@ -77,7 +77,7 @@ is_alias(struct softhca_ctx *ctx, uint32_t index)
 /*
  * True if a key of this kind may be allowed. BlueField-3 allows keys over DEVX user memory, and
  * indirect keys; BlueField-2 and ConnectX-7 refuse indirect keys (UCX, pull requests 10476 and
- * 10980). Keys for signatures or encryption and keys of ibv_reg_mr(3) are refused. Supposed:
+ * 10980). Keys for signatures or encryption and keys of ibv_reg_mr(3) are refused. Assumed:
  * alias-of-region, alias-of-signature.
  */
 static bool
@@ -101,7 +101,7 @@ allow(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *
 		return DEVX_REFUSE(DEVX_BAD_OP, DEVX_OPCODE);
 	if (bits_get(in, ALLOW_TYPE, 16) != TYPE_MKEY)
 		return DEVX_REFUSE(DEVX_BAD_PARAM, ALLOW_TYPE);
-	if (is_alias(call->ctx, index)) /* Supposed: alias-of-alias. */
+	if (is_alias(call->ctx, index)) /* Assumed: alias-of-alias. */
 		return DEVX_REFUSE(DEVX_BAD_PARAM, ALLOW_OBJ);
 	mr = find_key(call->ctx, index);
 	if (mr == NULL)
@@ -114,7 +114,7 @@ allow(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *
 
 /* ---------------------------------------------------------------- the importer */
 
-/* Supposed: alias-refused: a wrong alias fails at its creation. */
+/* A wrong alias fails at its creation. Assumed: alias-refused. */
 static int
 refuse_alias(int rc)
 {
@@ -208,7 +208,7 @@ end(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
 	int rc;
 
 	(void)events;
-	softhca_catch_up(ctx->dev); /* Supposed: dereg-after-work. */
+	softhca_catch_up(ctx->dev); /* Assumed: dereg-after-work. */
 	rc = softhca_mkey_destroy(alias->mkey);
 	if (rc == 0)
 		object_unuse(&alias->pd->obj);

@@ -127,7 +127,7 @@ uint32_t softhca_mkey_key(const struct softhca_mkey *mkey);
 
 /*
  * Allows the functions of the card to create aliases of the key, if they know the access key. A
- * second call replaces the access key; aliases that exist are not affected. Supposed:
+ * second call replaces the access key; aliases that exist are not affected. Assumed:
  * allow-again.
  */
 void softhca_mkey_allow(struct softhca_mkey *mkey, const uint8_t key[SOFTHCA_ACCESS_KEY_LEN]);
@@ -146,11 +146,12 @@ enum softhca_alias_refusal {
 };
 
 /*
- * Creates an alias of a key of a function of the same card. Its variant is 0. Supposed:
+ * Creates an alias of a key of a function of the same card. Its variant is 0. Assumed:
  * alias-variant.
  * Returns 0, -ENOMEM, or an enum softhca_alias_refusal. The owner may destroy its key while aliases
  * exist: when softhca_mkey_destroy() has returned, an alias reaches no memory. It also does not
- * reach a later key with the same number. Supposed: alias-outlives, alias-index-again.
+ * reach a later key with the same number. Assumed: alias-outlives, alias-index-again,
+ * alias-owner-closes, alias-own-function.
  */
 int softhca_alias_create(struct softhca_dev *dev, const struct softhca_alias_attr *attr,
 	struct softhca_mkey **out);

@@ -46,7 +46,7 @@ gather_layout(struct key_use *use, struct softhca_lanes *lanes, const struct key
 /*
  * Gathers the memory of an alias. The owner's key decides about rights and bounds, and its PD does
  * not matter. Memory on demand is refused: another adapter may not know of it (odp_begin()).
- * Supposed: alias-rights, alias-odp.
+ * Assumed: alias-rights, alias-odp, alias-keys.
  */
 static bool
 gather_alias(struct key_use *use, const struct key *alias, uint32_t need, uint64_t va, uint64_t len,
