@@ -27,6 +27,7 @@
 #include "measure.h"
 #include "output.h"
 #include "pair.h"
+#include "share.h"
 #include "sig_flow.h"
 #include "terminal.h"
 
@@ -143,7 +144,7 @@ have_hugetlbfs(void)
 static unsigned int
 lcores_needed(const struct options *o)
 {
-	if (o->measure_policy[0] != '\0')
+	if (o->measure_policy[0] != '\0' || o->export[0] != '\0')
 		return 1;
 	if (options_pair(o))
 		return pair_lcores(o);
@@ -363,6 +364,8 @@ run_app(struct app *app)
 
 	if (app->opt.measure_policy[0] != '\0')
 		rc = measure_run(&app->opt);
+	else if (app->opt.export[0] != '\0')
+		rc = share_run(&app->opt);
 	else if (app->opt.load.mix.sum != 0)
 		rc = load_run(&app->opt);
 	else if (app->opt.wake_up != 0)
@@ -396,6 +399,7 @@ measures(const struct options *o)
 	return o->load.mix.sum != 0           ? "--load"
 	       : o->wake_up != 0              ? "--wake-up"
 	       : o->measure_policy[0] != '\0' ? "--measure-policy"
+	       : o->export[0] != '\0'         ? "--export"
 					      : NULL;
 }
 
@@ -437,6 +441,13 @@ prepare(struct app *app, const struct args *args)
 	}
 	if (app->opt.cmdline_file[0] != '\0' && !app->opt.interactive) {
 		error_print("--cmdline-file: its lines are for the prompt: add -i");
+		return -1;
+	}
+	if (app->opt.export[0] != '\0' &&
+		(app->opt.wake_up != 0 || app->opt.measure_policy[0] != '\0' ||
+			app->opt.load.mix.sum != 0)) {
+		error_print("--export moves no other bytes: give it without --load, --wake-up and "
+			    "--measure-policy");
 		return -1;
 	}
 	if (app->opt.wake_up != 0 && app->opt.measure_policy[0] != '\0') {

@@ -144,6 +144,7 @@ static const struct setting {
 	 */
 	{"cmdline-file", FORM_TEXT, FIELD(cmdline_file), USE_FILES, "a file to read"},
 	{"measure-policy", FORM_TEXT, FIELD(measure_policy), USE_FILES, "a file to write"},
+	{"export", FORM_TEXT, FIELD(export), USE_FILES, "another function of the device's card"},
 	{"block", FORM_SIZE, FIELD(block_size), USE_SIG | USE_LOAD, .choices = block_names,
 		.both = true},
 	{"guard", FORM_CHOICE, FIELD(guard), USE_SIG | USE_LOAD, .choices = kind_names,
@@ -749,6 +750,9 @@ options_help(FILE *f)
 		"                       RDMA), or auto (default): mmo if the device has it\n"
 		"  --policy FILE        rules that choose the carrier of each copy: CPU, mmo or rdma\n"
 		"  --measure-policy FILE  move no files: measure such rules on this machine, and write them\n"
+		"  --export NAME        move no files: the device and this device are functions of one card.\n"
+		"                       Each copies from, to and inside memory of the other one, and all\n"
+		"                       bytes are compared\n"
 		"  --device NAME        verbs device, or its PCI address (03:00.0); default: the first mlx5 device\n"
 		"  --chunk BYTES        bytes that one descriptor moves, default %" PRIu64
 		"K; suffixes K, M, G\n"

@@ -42,6 +42,8 @@ struct options {
 	char policy[PATH_MAX]; /**< policy file to read; empty: none */
 	/** policy file to write, instead of moving files; empty: none */
 	char measure_policy[PATH_MAX];
+	/** another function of the device's card, to share memory with; empty: none */
+	char export[64];
 	uint64_t chunk_len;    /**< bytes that one descriptor moves */
 	uint32_t depth;        /**< chunks in flight for each worker */
 	uint32_t ring_size;    /**< entries of a worker's rings; 0: the engine's default */

@@ -24,5 +24,7 @@ void calls_of_devx(struct ibv_context *ctx);
 
 /* Number of queues that were created by changed commands, and used. */
 extern unsigned long fuzz_devx_queues;
+/* Number of aliases that were created, most of them by changed commands. */
+extern unsigned long fuzz_devx_aliases;
 
 #endif

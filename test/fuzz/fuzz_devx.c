@@ -4,6 +4,7 @@
  * offset in the structures of the programming manual, as in test_softhca_devx.c.
  */
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "devx_bits.h"
@@ -16,7 +17,7 @@
 #define UMEM_LEN   16384
 #define SQ_AT      4096 /* offset in the user memory, after the CQ */
 
-unsigned long fuzz_devx_queues;
+unsigned long fuzz_devx_queues, fuzz_devx_aliases;
 
 struct side {
 	struct ibv_context *ctx;
@@ -187,11 +188,88 @@ use_keys(const struct side *s)
 		mlx5dv_destroy_mkey(mkey);
 }
 
+/* ---- keys of other functions of the card */
+
+#define SECRET_AT  (0x100 / 8)
+#define SECRET_LEN 32
+
+static uint32_t
+vhca_id(const struct side *s)
+{
+	uint8_t in[16] = {0}, out[16 + 0x100] = {0};
+
+	devx_put(in, 0, 16, 0x100);
+	devx_put(in, 0x30, 16, 1);
+	mlx5dv_devx_general_cmd(s->ctx, in, sizeof(in), out, sizeof(out));
+	return devx_get(out + 16, 0x30, 16);
+}
+
+/*
+ * Allows and imports the key by changed commands. An alias exists only if its command has the
+ * index, the function and the access key of the command that allowed the key last.
+ */
+static void
+use_alias(const struct side *s, uint32_t index)
+{
+	uint8_t allow[64] = {0}, create[80] = {0}, want[80], out[80] = {0};
+	const uint32_t vhca = vhca_id(s);
+	struct mlx5dv_devx_obj *alias;
+
+	devx_put(allow, 0, 16, 0xb16);
+	devx_put(allow, 0x90, 16, 0xff01);
+	devx_put(allow, 0xa0, 32, index);
+	rnd_bytes(allow + SECRET_AT, SECRET_LEN);
+	mlx5dv_devx_general_cmd(s->ctx, allow, sizeof(allow), out, sizeof(out));
+	devx_put(create, 0, 16, 0xa00);
+	devx_put(create, 0x30, 16, 0xff01);
+	devx_put(create, 0x60, 1, 1);
+	devx_put(create, 0x80, 16, vhca);
+	devx_put(create, 0xa0, 32, index);
+	memcpy(create + SECRET_AT, allow + SECRET_AT, SECRET_LEN);
+	devx_put(create, 0x200, 32, s->pdn);
+	memcpy(want, create, sizeof(want));
+	if (!one_in(4))
+		mutate_field_be(create + 8, sizeof(create) - 8);
+	alias = mlx5dv_devx_obj_create(s->ctx, create, sizeof(create), out, sizeof(out));
+	if (alias == NULL)
+		return;
+	if (memcmp(create + SECRET_AT, want + SECRET_AT, SECRET_LEN) != 0 ||
+		memcmp(create + 0x80 / 8, want + 0x80 / 8, 2) != 0 ||
+		memcmp(create + 0xa0 / 8, want + 0xa0 / 8, 4) != 0)
+		abort();
+	fuzz_devx_aliases++;
+	/* A changed ALLOW, which must not reach beyond the key. */
+	mutate_field_be(allow + 8, sizeof(allow) - 8);
+	mlx5dv_devx_general_cmd(s->ctx, allow, sizeof(allow), out, sizeof(out));
+	mlx5dv_devx_obj_destroy(alias);
+}
+
+static void
+use_aliases(const struct side *s)
+{
+	uint8_t in[CREATE_LEN] = {0}, out[16] = {0};
+	struct mlx5dv_devx_obj *key;
+
+	devx_put(in, 0, 16, 0x200);
+	devx_put(in, 0x80 + 0x14, 2, 3);
+	devx_put(in, 0x80 + 0x16, 2, 1);
+	devx_put(in, 0x80 + 0x20, 24, 0xffffff);
+	devx_put(in, 0x80 + 0x68, 24, s->pdn);
+	devx_put(in, 0x80 + 0xe0, 32, UMEM_LEN);
+	devx_put(in, 0x320, 32, s->umem->umem_id);
+	key = mlx5dv_devx_obj_create(s->ctx, in, sizeof(in), out, sizeof(out));
+	if (key == NULL)
+		return;
+	for (unsigned int i = 0; i < 40; i++)
+		use_alias(s, devx_get(out, 0x48, 24));
+	mlx5dv_devx_obj_destroy(key);
+}
+
 static void
 use_commands(const struct side *s)
 {
 	static const uint16_t commands[] = {0x100, 0x200, 0x400, 0x402, 0x500, 0x50b, 0x50e, 0x600,
-		0xa00, 0xb00};
+		0xa00, 0xb00, 0xb16};
 	uint8_t in[CREATE_LEN], out[512];
 
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
@@ -228,6 +306,8 @@ calls_of_devx(struct ibv_context *ctx)
 	if (s.umem != NULL && s.record_umem != NULL && s.uar != NULL)
 		for (unsigned int i = 0; i < 40; i++)
 			use_queues(&s);
+	if (s.umem != NULL)
+		use_aliases(&s);
 	use_keys(&s);
 	use_commands(&s);
 	if (s.uar != NULL)

@@ -405,9 +405,12 @@ main(int argc, char **argv)
 	box = fuzz_guarded(BOX_LEN);
 	for (unsigned long i = 0; i < rounds; i++)
 		fuzz_round();
-	printf("%lu templates, %lu malformed calls, %lu of them good; %lu queues by changed commands\n",
-		n_methods, n_calls, n_taken, fuzz_devx_queues);
+	printf("%lu templates, %lu malformed calls, %lu of them good; %lu queues and %lu aliases by "
+	       "changed commands\n",
+		n_methods, n_calls, n_taken, fuzz_devx_queues, fuzz_devx_aliases);
 	/* If all calls were refused, the fuzzer has tested nothing: this is a failure. */
-	return n_calls >= 1000 * rounds && n_taken != 0 && fuzz_devx_queues != 0 ? EXIT_SUCCESS
-										 : EXIT_FAILURE;
+	return n_calls >= 1000 * rounds && n_taken != 0 && fuzz_devx_queues != 0 &&
+			       fuzz_devx_aliases != 0
+		       ? EXIT_SUCCESS
+		       : EXIT_FAILURE;
 }

@@ -527,6 +527,30 @@ class CopyPaths(Case):
         self.assertFalse(os.path.exists(self.path("new")))
 
 
+class Shared(Case):
+    """--export: copies between two functions of a card."""
+
+    def export(self, *args, **env):
+        return run([*eal(), "--device", "mlx5_0", "--export", "mlx5_1", *args],
+            env={"SOFTHCA_DEVICES": "2", "SOFTHCA_FUNCTIONS": "2", **env})
+
+    def test_all_ways_are_run_and_compared(self):
+        for env in {}, {"SOFTHCA_MAX_MEMCPY": "0"}, {"SOFTHCA_CROSS_VHCA": "direct"}:
+            result = self.export(**env)
+            self.assertEqual(result.code, 0, result.out)
+            ways = re.findall(r"^(mlx5_\d copies \w+ mlx5_\d): 28 copies, 48\.3 MiB, all bytes equal; [0-9.]+ GiB/s$",
+                result.out, re.M)
+            self.assertEqual(ways, [f"mlx5_{a} copies {way} mlx5_{1 - a}" for a in (1, 0) for way in ("from", "to", "inside")])
+
+    def test_refusals_say_what_to_do(self):
+        self.check_refused(self.export(SOFTHCA_FUNCTIONS="1"), "only functions of one card share memory",
+            "--export: mlx5_1: cannot import memory")
+        self.check_refused(self.export(SOFTHCA_CROSS_VHCA="off"), "--export: mlx5_0 lets no other function",
+            "doc/hardware.md")
+        self.check_refused(self.export("in"), "--export moves no files")
+        self.check_refused(self.export("--wake-up", "2"), "--export moves no other bytes")
+
+
 class Measured(Case):
     def test_a_measured_policy_can_be_followed(self):
         path, source = self.path("measured"), self.make_sizes()

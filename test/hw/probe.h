@@ -40,7 +40,7 @@ struct probe {
 /* The assumptions of one subject; the last element has no id. */
 extern const struct probe probe_keys[], probe_connections[], probe_receives[], probe_cqs[],
 	probe_signatures[], probe_encryption[], probe_raw[], probe_device_memory[], probe_wqs[],
-	probe_vendors[], probe_control[];
+	probe_vendors[], probe_control[], probe_functions[];
 
 /* Stores an answer: whether the device is as assumed, and the observation. */
 void probe_saw(struct probe_answer *answer, bool as_assumed, const char *seen, ...)

@@ -7,6 +7,7 @@
 
 const struct probe_group probe_groups[] = {
 	{"Keys and memory", probe_keys},
+	{"Functions of a card", probe_functions},
 	{"Connections", probe_connections},
 	{"Receives", probe_receives},
 	{"Completion queues", probe_cqs},

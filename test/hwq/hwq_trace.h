@@ -28,6 +28,8 @@ static struct {
 	unsigned int n, n_made, n_destroyed;
 	uint8_t cmd[CMDS_MAX][CMD_MAX];
 	uint16_t len[CMDS_MAX];
+	uint8_t general[CMD_MAX]; /* the last command without an object */
+	uint16_t general_len;
 	uint8_t query[CMD_MAX]; /* the last query */
 	uint16_t query_len;
 	/*
@@ -127,6 +129,9 @@ ioctl(int fd, unsigned long request, ...)
 	va_start(ap, request);
 	hdr = va_arg(ap, void *);
 	va_end(ap);
+	if (trace.on && request == RDMA_VERBS_IOCTL && hdr->object_id == MLX5_IB_OBJECT_DEVX &&
+		hdr->method_id == MLX5_IB_METHOD_DEVX_OTHER)
+		record(hdr, MLX5_IB_ATTR_DEVX_OTHER_CMD_IN, trace.general, &trace.general_len);
 	if (!trace.on || request != RDMA_VERBS_IOCTL || hdr->object_id != MLX5_IB_OBJECT_DEVX_OBJ)
 		return pass(fd, request, hdr);
 	makes = hdr->method_id == MLX5_IB_METHOD_DEVX_OBJ_CREATE;

@@ -63,6 +63,11 @@ FOREIGN_OPTIONS = {
 FOREIGN_NAMES = {
     # Functions of Linux, libmlx5 and DPDK.
     'check_vma_flags', 'psv_transient_signature', 'set_psv_wr',
+    # Functions of DOCA, for people who know them.
+    'doca_buf_inventory_buf_get_by_addr', 'doca_buf_inventory_create', 'doca_dma_cap_task_memcpy_get_max_buf_size',
+    'doca_dma_task_memcpy_alloc_init', 'doca_mmap_add_dev', 'doca_mmap_create', 'doca_mmap_create_from_export',
+    'doca_mmap_export_pci', 'doca_mmap_set_memrange', 'doca_mmap_set_permissions', 'doca_mmap_start', 'doca_mmap_stop',
+    'doca_pe_progress', 'doca_task_submit',
 }
 
 

@@ -32,6 +32,13 @@ enum softhca_crypto {
 	SOFTHCA_CRYPTO_WRAPPED /* programs send DEKs wrapped, after a login */
 };
 
+/* The keys that other functions of the card may use. */
+enum softhca_cross_vhca {
+	SOFTHCA_CROSS_VHCA_OFF,    /* none: the capability bits are 0 */
+	SOFTHCA_CROSS_VHCA_DIRECT, /* keys over DEVX user memory */
+	SOFTHCA_CROSS_VHCA_ANY     /* also indirect keys */
+};
+
 /* Whether messages reach queue pairs of other processes. */
 enum softhca_wire {
 	SOFTHCA_WIRE_OFF,
@@ -46,7 +53,10 @@ struct softhca_config {
 	uint32_t fw_major, fw_minor, fw_sub;
 	uint32_t link_layer; /* enum softhca_link_layer, with the numbers of verbs */
 	uint32_t devices, ports;
-	uint32_t lag; /* 1: the port represents two bonded ports */
+	/* this number of consecutive adapters are functions of one card */
+	uint32_t functions;
+	uint32_t cross_vhca; /* enum softhca_cross_vhca */
+	uint32_t lag;        /* 1: the port represents two bonded ports */
 	/* number of device threads of each adapter; 0: only softhca_pump() runs the adapter */
 	uint32_t threads;
 	/* 1: the adapter exists also if there is a real mlx5 device, and this device is hidden. */

@@ -9,6 +9,8 @@
 
 #include "config.h"
 
+#define SOFTHCA_FIRST_VHCA_ID 0x10 /* id of the first function of a card */
+
 struct softhca_dev;
 struct softhca_lanes; /* state of the data half for one adapter */
 
@@ -46,8 +48,23 @@ struct softhca_dev {
 	 * (lag_start())
 	 */
 	_Atomic uint32_t tx_port;
+	atomic_bool dead;                 /* a fault has stopped the adapter: fault.c */
 	softhca_dev_event_fn *send_event; /* set before softhca_lanes_init() */
 };
+
+/* Returns the index of the first adapter that is a function of the same card. */
+static inline unsigned int
+softhca_first_function(const struct softhca_dev *dev)
+{
+	return dev->index - dev->index % dev->cfg->functions;
+}
+
+/* Returns the VHCA id of this function. Functions of other cards have the same ids. */
+static inline uint32_t
+softhca_vhca_id(const struct softhca_dev *dev)
+{
+	return SOFTHCA_FIRST_VHCA_ID + dev->index % dev->cfg->functions;
+}
 
 /* Returns the maximum of bytes of one DMA MMO memcpy, or 0 if the adapter has no MMO. */
 static inline uint64_t

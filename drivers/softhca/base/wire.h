@@ -184,6 +184,8 @@ enum wire_vendor {
 	VEN_DEK,      /* the DEK does not exist, belongs to another PD, or has another keytag */
 	/* the offset or length of the data is not allowed for the data units of encryption */
 	VEN_CRYPTO_UNIT,
+	/* an alias is used inside another key, or its owner has ended the key or the adapter */
+	VEN_KEY_ALIAS,
 	VEN_END
 };
 

@@ -24,7 +24,7 @@ enum {
 	 * 24 bits: the object's number, in commands on an object and in the answer to its creation.
 	 */
 	DEVX_NUMBER = 0x48,
-	DEVX_OUT_CREATE = 32, /* bytes of the longest answer to a creation */
+	DEVX_OUT_CREATE = 80, /* bytes of the longest answer to a creation */
 	DEVX_OUT_MAX = 528    /* bytes of the longest answer to any other command */
 };
 

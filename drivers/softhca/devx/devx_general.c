@@ -140,7 +140,7 @@ query_nic_vport(struct uverbs_call *call, struct object *obj, const uint8_t *in,
 	bits_set(out, NIC_INLINE_MODE, 3, dev->cfg->eth_inline);
 	bits_set(out, NIC_ROCE, 1, dev->cfg->link_layer == SOFTHCA_LINK_ETHERNET);
 	bits_set(out, NIC_MTU, 16, ETHERNET_MTU);
-	put64(out, NIC_SYSTEM_GUID, caps_node_guid(dev));
+	put64(out, NIC_SYSTEM_GUID, caps_system_guid(dev));
 	put64(out, NIC_PORT_GUID, caps_port_guid(dev, 1));
 	put64(out, NIC_NODE_GUID, caps_node_guid(dev));
 	memcpy(out + NIC_MAC / 8, dev->port[0].mac, sizeof(dev->port[0].mac));
@@ -167,7 +167,7 @@ query_hca_vport(struct uverbs_call *call, struct object *obj, const uint8_t *in,
 	bits_set(out, HCA_PHYSICAL_STATE, 4, port.legacy_resp.phys_state);
 	bits_set(out, HCA_PORT_STATE, 4, port.legacy_resp.state);
 	bits_set(out, HCA_VPORT_STATE, 4, port.legacy_resp.state);
-	put64(out, HCA_SYSTEM_GUID, caps_node_guid(dev));
+	put64(out, HCA_SYSTEM_GUID, caps_system_guid(dev));
 	put64(out, HCA_PORT_GUID, caps_port_guid(dev, number));
 	put64(out, HCA_NODE_GUID, caps_node_guid(dev));
 	bits_set(out, HCA_CAP_MASK, 32, port.legacy_resp.port_cap_flags);

@@ -90,6 +90,11 @@ static const struct {
 	{0x400, DEVX_REFUSE(DEVX_NO_RES, 0), DEVX_EXCEED_LIM, 0x62bbc6},
 	/* CREATE_QP when the adapter has no more queue pairs. */
 	{0x500, DEVX_REFUSE(DEVX_NO_RES, 0), DEVX_BAD_RES, 0x65b500},
+	/*
+	 * ALLOW_OTHER_VHCA_ACCESS for a kind of key that other functions may not use: ConnectX-7
+	 * (openucx/ucx, pull request 10980).
+	 */
+	{0xb16, DEVX_REFUSE(DEVX_BAD_PARAM, 0xa0), DEVX_BAD_PARAM, 0x172df6},
 	/* RST2INIT with a port that does not exist. */
 	{0x502, DEVX_REFUSE(DEVX_BAD_PARAM, QPC_AT + QPC_PATH + ADS_PORT), DEVX_BAD_PARAM,
 		0x177405},

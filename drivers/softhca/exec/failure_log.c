@@ -49,6 +49,8 @@ static const char *const names[VEN_END - VEN_CHECKS] = {
 	NAME(KEY_PAGE) = "a page of the memory is not mapped, or is read-only",
 	NAME(DEK) =
 		"the DEK does not exist, has another keytag, or is in another protection domain",
+	NAME(KEY_ALIAS) = "the key is an alias: its owner has ended the key, the key is not pinned "
+			  "memory, or an alias must not be used here",
 	NAME(CRYPTO_UNIT) = "offset or length of the data do not fit the data units of encryption",
 };
 

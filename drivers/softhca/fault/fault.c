@@ -115,6 +115,20 @@ add_event(struct device_faults *d, uint32_t type, uint32_t port)
 	d->events[d->n_events++].port = port;
 }
 
+/* Stops or revives an adapter. Other adapters look at dev->dead: key/alias.c. */
+static void
+dead_set(struct device_faults *d, bool dead)
+{
+	unsigned int n, device = (unsigned int)(d - devices);
+	struct softhca_dev *devs = softhca_devices(&n);
+
+	if (dead && !d->dead)
+		add_event(d, EVENT_DEVICE_FATAL, 1);
+	atomic_store(&d->dead, dead);
+	if (device < n)
+		atomic_store(&devs[device].dead, dead);
+}
+
 static void
 port_set(struct device_faults *d, uint32_t port, bool down, uint64_t up_at)
 {
@@ -148,8 +162,7 @@ strike_device(const struct fault *f, unsigned int device)
 		port_set(d, (uint32_t)f->port, false, 0);
 		break;
 	case FAULT_DEVICE_FATAL:
-		if (!atomic_exchange(&d->dead, true))
-			add_event(d, EVENT_DEVICE_FATAL, 1);
+		dead_set(d, true);
 		break;
 	default:
 		break;
@@ -630,7 +643,7 @@ softhca_faults_clear(void)
 		for (unsigned int port = 1; port <= SOFTHCA_MAX_PORTS; port++)
 			port_set(&devices[d], port, false, 0);
 		devices[d].n_events = 0;
-		atomic_store(&devices[d].dead, false);
+		dead_set(&devices[d], false);
 	}
 	update_bits();
 	pthread_mutex_unlock(&lock);

@@ -36,6 +36,7 @@ struct softhca_ctx; /* an open character device */
 struct softhca_uar;
 struct softhca_pd;
 struct softhca_mkey;
+struct alias_target; /* key.h */
 struct softhca_cq;
 struct softhca_srq;
 struct softhca_qp;
@@ -64,7 +65,8 @@ enum softhca_mkey_kind {
 	SOFTHCA_MKEY_INDIRECT,
 	/* a memory window of type 1 or 2; its layout is a part of one region */
 	SOFTHCA_MKEY_WINDOW_1,
-	SOFTHCA_MKEY_WINDOW_2
+	SOFTHCA_MKEY_WINDOW_2,
+	SOFTHCA_MKEY_ALIAS /* stands for a key of another function of the card */
 };
 
 /* A part of an indirect key's layout: a range of the memory of another key. */
@@ -99,6 +101,7 @@ struct softhca_mkey_attr {
 	const struct softhca_mkey_part *parts;
 	uint32_t n_parts;
 	uint32_t max_entries; /* maximum length of the indirect key's layout, in 16-byte units */
+	const struct alias_target *target; /* for an alias: read only at creation */
 };
 
 /*
@@ -117,6 +120,43 @@ int softhca_mkey_modify(struct softhca_mkey *mkey, const struct softhca_mkey_att
  */
 int softhca_mkey_destroy(struct softhca_mkey *mkey);
 uint32_t softhca_mkey_key(const struct softhca_mkey *mkey);
+
+/* ---------------------------------------------------------------- aliases of keys (alias.c) */
+
+#define SOFTHCA_ACCESS_KEY_LEN 32
+
+/*
+ * Allows the functions of the card to create aliases of the key, if they know the access key. A
+ * second call replaces the access key; aliases that exist are not affected. Assumed:
+ * allow-again.
+ */
+void softhca_mkey_allow(struct softhca_mkey *mkey, const uint8_t key[SOFTHCA_ACCESS_KEY_LEN]);
+
+struct softhca_alias_attr {
+	uint32_t pdn;     /* the PD of the alias */
+	uint32_t vhca_id; /* the function that owns the key */
+	uint32_t index;   /* the key's number without its variant */
+	uint8_t key[SOFTHCA_ACCESS_KEY_LEN];
+};
+
+enum softhca_alias_refusal {
+	SOFTHCA_ALIAS_NO_VHCA = 1, /* the card has no such function */
+	SOFTHCA_ALIAS_NO_KEY,   /* the function has no such key, or did not allow aliases of it */
+	SOFTHCA_ALIAS_WRONG_KEY /* another access key was given when the key was allowed */
+};
+
+/*
+ * Creates an alias of a key of a function of the same card. Its variant is 0. Assumed:
+ * alias-variant.
+ * Returns 0, -ENOMEM, or an enum softhca_alias_refusal. The owner may destroy its key while aliases
+ * exist: when softhca_mkey_destroy() has returned, an alias reaches no memory. It also does not
+ * reach a later key with the same number. Assumed: alias-outlives, alias-index-again,
+ * alias-owner-closes, alias-own-function.
+ */
+int softhca_alias_create(struct softhca_dev *dev, const struct softhca_alias_attr *attr,
+	struct softhca_mkey **out);
+/* True if the owner's key still exists. */
+bool softhca_alias_is_whole(const struct softhca_mkey *alias);
 
 /* The arguments of ibv_advise_mr(3), for one range of a key on demand (odp.c). */
 struct softhca_advice {

@@ -58,6 +58,8 @@ walk_key(const struct walk *w, uint32_t number, uint64_t va, uint64_t len, unsig
 		return false;
 	if (key->kind == SOFTHCA_MKEY_WINDOW_1 || key->kind == SOFTHCA_MKEY_WINDOW_2)
 		return refuse(w, VEN_KEY_WINDOW);
+	if (key->kind == SOFTHCA_MKEY_ALIAS) /* Assumed: alias-in-layout. */
+		return refuse(w, VEN_KEY_ALIAS);
 	if ((key->access & w->need) != w->need)
 		return refuse(w, VEN_KEY_ACCESS);
 	off = va - key->iova;

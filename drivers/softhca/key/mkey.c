@@ -49,7 +49,9 @@ key_new(const struct softhca_mkey_attr *attr, uint8_t variant, struct softhca_mk
 	key->mkey = mkey;
 	key->kind = attr->kind;
 	key->qpn = KEY_ANY_QP;
-	if (attr->kind != SOFTHCA_MKEY_MR) {
+	if (attr->kind == SOFTHCA_MKEY_ALIAS) {
+		key->layout = KEY_LIST;
+	} else if (attr->kind != SOFTHCA_MKEY_MR) {
 		key_lay(key, attr);
 		atomic_init(&key->freed, attr->kind != SOFTHCA_MKEY_INDIRECT || attr->free);
 	}
@@ -66,6 +68,9 @@ key_new(const struct softhca_mkey_attr *attr, uint8_t variant, struct softhca_mk
 	return key;
 }
 
+/* The serial of the next key: alias.c. */
+static _Atomic uint64_t serial = 1;
+
 static struct softhca_mkey *
 mkey_new(struct softhca_dev *dev, const struct softhca_mkey_attr *attr)
 {
@@ -79,6 +84,9 @@ mkey_new(struct softhca_dev *dev, const struct softhca_mkey_attr *attr)
 	mkey->bsf = attr->bsf;
 	mkey->crypto = attr->crypto;
 	mkey->fixed = attr->fixed;
+	if (attr->target != NULL)
+		mkey->target = *attr->target;
+	mkey->serial = atomic_fetch_add(&serial, 1);
 	mkey->variant = attr->has_variant ? attr->variant : (uint8_t)device_clock();
 	return mkey;
 }

@@ -69,7 +69,7 @@ put_device(struct datagram *d, const struct softhca_dev *dev)
 		caps.base.device_cap_flags | caps.device_cap_flags_ex);
 	put_string(d, RDMA_NLDEV_ATTR_FW_VERSION, fw);
 	put_u64(d, RDMA_NLDEV_ATTR_NODE_GUID, caps_node_guid(dev));
-	put_u64(d, RDMA_NLDEV_ATTR_SYS_IMAGE_GUID, caps_node_guid(dev));
+	put_u64(d, RDMA_NLDEV_ATTR_SYS_IMAGE_GUID, caps_system_guid(dev));
 	put_u8(d, RDMA_NLDEV_ATTR_DEV_NODE_TYPE, NODE_IB_CA);
 	put_u8(d, RDMA_NLDEV_ATTR_DEV_DIM, 0);
 	put_string(d, RDMA_NLDEV_ATTR_DEV_PROTOCOL, is_ethernet(dev) ? "roce" : "ib");

@@ -31,6 +31,7 @@ enum setting_kind {
 	KIND_LINK_LAYER,
 	KIND_CRYPTO,
 	KIND_WIRE,
+	KIND_CROSS_VHCA,
 	KIND_HEX,
 	KIND_FIRMWARE,
 	KIND_NETDEV,
@@ -70,6 +71,9 @@ static const struct setting settings[] = {
 		.of_card = true},
 	{"devices", KIND_NUMBER, FIELD(devices), 1, SOFTHCA_MAX_DEVICES, 1},
 	{"ports", KIND_NUMBER, FIELD(ports), 1, SOFTHCA_MAX_PORTS, 1, .of_card = true},
+	{"functions", KIND_NUMBER, FIELD(functions), 1, SOFTHCA_MAX_DEVICES, 1},
+	{"cross_vhca", KIND_CROSS_VHCA, FIELD(cross_vhca), 0, 0, SOFTHCA_CROSS_VHCA_ANY,
+		.of_card = true},
 	{"lag", KIND_SWITCH, FIELD(lag), 0, 1, 0},
 	{"threads", KIND_NUMBER, FIELD(threads), 0, SOFTHCA_MAX_THREADS, 1},
 	{"force", KIND_SWITCH, FIELD(force), 0, 1, 0},
@@ -173,6 +177,9 @@ allowed(const struct setting *s, char *buf, size_t len)
 	case KIND_WIRE:
 		snprintf(buf, len, "\"off\", \"on\" or \"loop\"");
 		break;
+	case KIND_CROSS_VHCA:
+		snprintf(buf, len, "\"off\", \"direct\" or \"any\"");
+		break;
 	case KIND_HEX:
 		if (s->min != s->max)
 			snprintf(more, sizeof(more), "%llu or ", (unsigned long long)s->min);
@@ -228,6 +235,11 @@ static const char *const crypto_words[] = {[SOFTHCA_CRYPTO_OFF] = "off",
 static const char *const wire_words[] =
 	{[SOFTHCA_WIRE_OFF] = "off", [SOFTHCA_WIRE_ON] = "on", [SOFTHCA_WIRE_LOOP] = "loop", NULL};
 
+static const char *const cross_vhca_words[] = {[SOFTHCA_CROSS_VHCA_OFF] = "off",
+	[SOFTHCA_CROSS_VHCA_DIRECT] = "direct",
+	[SOFTHCA_CROSS_VHCA_ANY] = "any",
+	NULL};
+
 static bool
 parse_word(const char *const *words, const char *text, uint64_t *value)
 {
@@ -281,6 +293,10 @@ parse_value(struct softhca_config *cfg, const struct setting *s, const char *tex
 		break;
 	case KIND_WIRE:
 		if (!parse_word(wire_words, text, &value))
+			return false;
+		break;
+	case KIND_CROSS_VHCA:
+		if (!parse_word(cross_vhca_words, text, &value))
 			return false;
 		break;
 	default:

@@ -438,18 +438,22 @@ put_port(struct making *m, const struct softhca_dev *dev, const char *ibdev, uns
 }
 
 static void
+put_guid(struct making *m, const char *dir, const char *name, uint64_t guid)
+{
+	attr(m, dir, name, "%04x:%04x:%04x:%04x", (unsigned int)(guid >> 48),
+		(unsigned int)(guid >> 32) & 0xffff, (unsigned int)(guid >> 16) & 0xffff,
+		(unsigned int)guid & 0xffff);
+}
+
+static void
 put_ibdev(struct making *m, const struct softhca_dev *dev, const char *pci)
 {
-	uint64_t guid = caps_node_guid(dev);
-	char text[128], dir[128];
+	char dir[128];
 
 	snprintf(dir, sizeof(dir), "%s/infiniband/mlx5_%u", pci, dev->index);
 	attr(m, dir, "node_type", "1: CA");
-	snprintf(text, sizeof(text), "%04x:%04x:%04x:%04x", (unsigned int)(guid >> 48),
-		(unsigned int)(guid >> 32) & 0xffff, (unsigned int)(guid >> 16) & 0xffff,
-		(unsigned int)guid & 0xffff);
-	attr(m, dir, "node_guid", "%s", text);
-	attr(m, dir, "sys_image_guid", "%s", text);
+	put_guid(m, dir, "node_guid", caps_node_guid(dev));
+	put_guid(m, dir, "sys_image_guid", caps_system_guid(dev));
 	attr(m, dir, "node_desc", "mlx5_%u softhca", dev->index);
 	attr(m, dir, "board_id", BOARD_ID);
 	attr(m, dir, "hw_rev", "%x", caps_hw_ver(dev));

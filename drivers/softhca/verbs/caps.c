@@ -85,6 +85,13 @@ caps_node_guid(const struct softhca_dev *dev)
 	return caps_port_guid(dev, 0);
 }
 
+/* The functions of a card have the same system image GUID: that of the card's first function. */
+uint64_t
+caps_system_guid(const struct softhca_dev *dev)
+{
+	return UINT64_C(0x005348fffe000000) | (uint64_t)softhca_first_function(dev) << 8;
+}
+
 void
 caps_query_device(const struct softhca_dev *dev, struct ib_uverbs_query_device_resp *resp)
 {
@@ -93,7 +100,7 @@ caps_query_device(const struct softhca_dev *dev, struct ib_uverbs_query_device_r
 	*resp = (struct ib_uverbs_query_device_resp){
 		.fw_ver = (uint64_t)cfg->fw_major << 32 | cfg->fw_minor << 16 | cfg->fw_sub,
 		.node_guid = htobe64(caps_node_guid(dev)),
-		.sys_image_guid = htobe64(caps_node_guid(dev)),
+		.sys_image_guid = htobe64(caps_system_guid(dev)),
 		.max_mr_size = cfg->max_mr_size,
 		.page_size_cap = 0xfffffffffffff000,
 		.vendor_id = CAPS_VENDOR_ID,
@@ -337,8 +344,9 @@ general_page(const struct softhca_dev *dev, uint8_t *page)
 		{0x37b, 5, log2_up(cfg->max_qp)},        /* log_max_tis */
 		{0x383, 5, log2_up(cfg->max_srq)},       /* log_max_rmp */
 		{0x5fb, 5, log2_up(cfg->max_srq)},       /* log_max_xrq */
-		{0x122, 1, 1},        /* qpc_extension: MMO, and streams of a DCI */
-		{0x20, 1, 1},         /* hca_cap_2 */
+		{0x122, 1, 1}, /* qpc_extension: MMO, and streams of a DCI */
+		{0x20, 1, 1},  /* hca_cap_2 */
+		{0x30, 16, softhca_vhca_id(dev)},
 		{0x151, 1, ethernet}, /* rts2rts_qp_udp_sport */
 		/*
 		 * Capabilities of a bond: rts2rts_ and init2_lag_tx_port_affinity, lag_dct,
@@ -501,12 +509,16 @@ odp_page(uint8_t *page)
 
 /*
  * Writes the second general page: the number of reserved QPNs, send_dbr_mode_no_dbr_ext, and the
- * maximum of queues in this mode (mstflint, hca_caps_2).
+ * maximum of queues in this mode (mstflint, hca_caps_2). And what other functions of the card may
+ * use: cross_vhca_object_to_object_supported (a local key refers to a remote key), and
+ * allowed_object_for_other_vhca_access, of 64 bits (keys); UCX, ib_mlx5_ifc.h.
  */
 static void
 general_2_page(const struct softhca_config *cfg, uint8_t *page)
 {
-	const struct cap_field fields[] = {{0x93, 5, CAPS_LOG_RESERVED_QPNS}, {0x2e1, 1, 1},
+	const bool cross = cfg->cross_vhca != SOFTHCA_CROSS_VHCA_OFF;
+	const struct cap_field fields[] = {{0x93, 5, CAPS_LOG_RESERVED_QPNS},
+		{0xe0, 32, cross ? 0x100 : 0}, {0x120, 32, cross ? 0x4 : 0}, {0x2e1, 1, 1},
 		{0x2e3, 5, log2_up(cfg->max_qp)}};
 
 	fill_page(page, fields, sizeof(fields) / sizeof(fields[0]));

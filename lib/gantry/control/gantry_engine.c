@@ -22,6 +22,7 @@
 #include "gantry_event.h"
 #include "gantry_layout.h"
 #include "gantry_log.h"
+#include "gantry_mem_export.h"
 #include "gantry_path.h"
 #include "gantry_policy.h"
 #include "gantry_process.h"
@@ -258,6 +259,8 @@ gantry_create(const struct gantry_conf *conf, struct gantry **out)
 	ret = choose_copy_path(g, caps, conf);
 	if (ret == 0)
 		ret = gantry_policy_check(&g->info, conf->policy);
+	if (ret == 0)
+		ret = gantry_mem_shares(g);
 	if (ret != 0)
 		goto close_dev;
 	if (conf->policy != NULL)

@@ -12,6 +12,7 @@
 #include <sys/queue.h>
 #include <sys/types.h>
 
+#include <hwq_alias.h>
 #include <hwq_dev.h>
 #include <rte_thread.h>
 
@@ -38,6 +39,7 @@ struct gantry_event_thread {
  */
 struct gantry {
 	struct hwq_dev *dev;
+	enum hwq_export_kind export_kind; /* keys that other functions of the card may use */
 	struct gantry_region_dir regions;
 	struct gantry_shelf layouts;  /* objects of struct gantry_layout; any thread reads */
 	struct gantry_shelf profiles; /* objects of struct gantry_profile; any thread reads */

@@ -123,6 +123,7 @@
 #include "gantry_crypto.h"
 #include "gantry_desc.h"
 #include "gantry_engines.h"
+#include "gantry_exports.h"
 #include "gantry_layouts.h"
 #include "gantry_memory.h"
 #include "gantry_peers.h"

@@ -270,7 +270,8 @@ enum gantry_status {
 	GANTRY_BAD_ADDRESS,
 	GANTRY_OVERLAP, /**< source and destination of a copy overlap */
 	/**
-	 * Local memory is not in one registered region; or a part of a local transaction is in a
+	 * Local memory is not in one registered region; or it is imported, and the operation cannot
+	 * use such memory (gantry_mem_import()); or a part of a local transaction is in a
 	 * region that was registered without the right that the part needs (gantry_txn_part::addr).
 	 */
 	GANTRY_NOT_REGISTERED,

@@ -159,9 +159,11 @@ struct gantry_info {
 	 * Possible block sizes. Bit 0: 512 bytes; bit 1: 520; bit 2: 4048; bit 3: 4096; bit 4: 4160
 	 */
 	uint32_t sig_block_sizes;
-	uint32_t crypto;       /**< bits GANTRY_CRYPTO_*; 0: the device does not encrypt */
-	bool layouts;          /**< layouts are possible: the device was opened with DEVX */
-	uint64_t reserved[16]; /**< always 0 */
+	uint32_t crypto; /**< bits GANTRY_CRYPTO_*; 0: the device does not encrypt */
+	bool layouts;    /**< layouts are possible: the device was opened with DEVX */
+	/** Bits GANTRY_SHARE_*: memory that functions of the card share (gantry_exports.h). */
+	uint64_t shares;
+	uint64_t reserved[15]; /**< always 0 */
 };
 
 /**

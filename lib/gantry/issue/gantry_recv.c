@@ -31,7 +31,7 @@ check(struct gantry_queue *q, const struct gantry_recv *r, uint64_t max_len, boo
 	*sge = (struct hwq_sge){.len = r->len};
 	if (r->len != 0) {
 		region = gantry_region_find(&q->view, &q->view.dst, r->addr, r->len);
-		if (unlikely(region == NULL))
+		if (unlikely(region == NULL || region->imported != 0))
 			return GANTRY_NOT_REGISTERED;
 		if (unlikely(region->read_only))
 			return GANTRY_READ_ONLY;

@@ -24,12 +24,12 @@ find(struct gantry_queue *q, uint64_t addr, uint64_t len, bool to)
 }
 
 /*
- * Looks up the regions of the n entries at e. Sets *by_rdma if only RDMA can copy the memory of an
- * entry.
+ * Looks up the regions of the n entries at e. Adds the bits GANTRY_REGION_NO_* of each region to
+ * *limits.
  */
 static enum gantry_status
 check_regions(struct gantry_queue *q, const struct gantry_sge *e, uint32_t n, bool to,
-	bool *by_rdma)
+	unsigned int *limits)
 {
 	for (; n != 0; n--, e++) {
 		const struct gantry_region *r;
@@ -41,33 +41,33 @@ check_regions(struct gantry_queue *q, const struct gantry_sge *e, uint32_t n, bo
 			return GANTRY_NOT_REGISTERED;
 		if (to && r->read_only)
 			return GANTRY_READ_ONLY;
-		*by_rdma |= gantry_region_is_rdma_s(r);
+		*limits |= gantry_region_limits(r);
 	}
 	return GANTRY_OK;
 }
 
 enum gantry_status
-gantry_sg_check(struct gantry_queue *q, const struct gantry_desc *d, bool *by_rdma)
+gantry_sg_check(struct gantry_queue *q, const struct gantry_desc *d, unsigned int *limits)
 {
 	enum gantry_status status = gantry_lists_check(d);
 
-	*by_rdma = false;
+	*limits = 0;
 	if (status == GANTRY_OK)
 		status = check_regions(q, (const struct gantry_sge *)d->src, (uint32_t)d->arg[0],
-			false, by_rdma);
+			false, limits);
 	if (status == GANTRY_OK)
 		status = check_regions(q, (const struct gantry_sge *)d->dst, d->arg[0] >> 32, true,
-			by_rdma);
+			limits);
 	return status;
 }
 
 bool
 gantry_sg_has_sources(struct gantry_queue *q, const struct gantry_desc *d)
 {
-	bool by_rdma = false;
+	unsigned int limits = 0;
 
 	return check_regions(q, (const struct gantry_sge *)d->src, (uint32_t)d->arg[0], false,
-		       &by_rdma) == GANTRY_OK;
+		       &limits) == GANTRY_OK;
 }
 
 /*
@@ -114,7 +114,8 @@ gantry_sg_piece(struct gantry_queue *q, struct gantry_work *w, uint64_t max_len,
 	if (from == NULL || to == NULL)
 		return false;
 	if (w->carrier == GANTRY_CARRIER_CPU)
-		return !gantry_region_is_rdma_s(from) && !gantry_region_is_rdma_s(to);
+		return ((gantry_region_limits(from) | gantry_region_limits(to)) &
+			       GANTRY_REGION_NO_CPU) == 0;
 	gantry_work_copy_between(piece, from, to, host_by_mmo(q, w));
 	return true;
 }

@@ -17,11 +17,11 @@
 
 /*
  * Checks the lists of a COPY_SG whose fields are checked already. Returns GANTRY_OK, or the status
- * that refuses the descriptor. If it returns GANTRY_OK, *by_rdma says whether only RDMA can copy
- * one of the buffers.
+ * that refuses the descriptor. If it returns GANTRY_OK, *limits has the bits GANTRY_REGION_NO_* of
+ * all buffers.
  */
 enum gantry_status gantry_sg_check(struct gantry_queue *q, const struct gantry_desc *d,
-	bool *by_rdma);
+	unsigned int *limits);
 
 /* Returns true if all sources of a COPY_SG are registered. */
 bool gantry_sg_has_sources(struct gantry_queue *q, const struct gantry_desc *d);

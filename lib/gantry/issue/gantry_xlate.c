@@ -140,14 +140,20 @@ find_conn(const struct gantry_queue *q, const struct gantry_desc *d, uint32_t us
 
 /*
  * Returns the carrier of a copy, or GANTRY_CARRIER_MAX if the flags ask for a carrier that is not
- * possible. by_rdma: true if only RDMA can copy the memory, whatever the rules say.
+ * possible. limits: bits GANTRY_REGION_NO_* of the memory, whatever the rules say.
  */
 static enum gantry_carrier
-find_carrier(const struct gantry_queue *q, const struct gantry_desc *d, bool by_rdma)
+find_carrier(const struct gantry_queue *q, const struct gantry_desc *d, unsigned int limits)
 {
+	const uint32_t mmo = 1u << GANTRY_CARRIER_MMO;
 	enum gantry_carrier carrier = gantry_choice_of(&q->choice, d);
 
-	if (unlikely(by_rdma))
+	if (unlikely(limits == GANTRY_REGION_NO_CPU) && carrier == GANTRY_CARRIER_CPU) {
+		if ((d->flags & GANTRY_DESC_BY_ANY) != 0)
+			return GANTRY_CARRIER_MAX;
+		return (q->g->info.carriers & mmo) != 0 ? GANTRY_CARRIER_MMO : GANTRY_CARRIER_RDMA;
+	}
+	if (unlikely((limits & GANTRY_REGION_NO_MMO) != 0))
 		return (d->flags & GANTRY_DESC_BY_ANY & ~GANTRY_DESC_BY_RDMA) == 0
 			       ? GANTRY_CARRIER_RDMA
 			       : GANTRY_CARRIER_MAX;
@@ -164,17 +170,17 @@ static enum gantry_status
 copy_work(struct gantry_queue *q, const struct gantry_desc *d, const struct gantry_rule *rule,
 	const struct gantry_region *src, const struct gantry_region *dst, struct gantry_work *w)
 {
-	bool by_rdma = (src != NULL && gantry_region_is_rdma_s(src)) ||
-		       (dst != NULL && gantry_region_is_rdma_s(dst));
+	unsigned int limits = (src != NULL ? gantry_region_limits(src) : 0) |
+			      (dst != NULL ? gantry_region_limits(dst) : 0);
 	enum gantry_status status = GANTRY_OK;
 	enum gantry_carrier carrier;
 	bool mmo;
 
 	if ((rule->uses & RULE_LISTS) != 0)
-		status = gantry_sg_check(q, d, &by_rdma);
+		status = gantry_sg_check(q, d, &limits);
 	if (status != GANTRY_OK)
 		return status;
-	carrier = find_carrier(q, d, by_rdma);
+	carrier = find_carrier(q, d, limits);
 	if (carrier == GANTRY_CARRIER_MAX)
 		return GANTRY_BAD_CARRIER;
 	mmo = carrier == GANTRY_CARRIER_MMO;

@@ -322,7 +322,7 @@ piece_resolve(struct gantry_keys *keys, uint32_t i, const struct gantry_region *
 		return GANTRY_NOT_REGISTERED;
 	if (!gantry_region_hit(r, addr, len))
 		r = gantry_region_lookup(keys->view, addr, len);
-	if (r == NULL)
+	if (r == NULL || r->imported != 0)
 		return GANTRY_NOT_REGISTERED;
 	if (plan->to && r->read_only)
 		return GANTRY_READ_ONLY;

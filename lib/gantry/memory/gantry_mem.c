@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <rte_memory.h>
@@ -103,12 +104,19 @@ gantry_piece_make(struct gantry_mem *mem, uint64_t addr, uint64_t len, struct ga
 	return 0;
 }
 
+/* Ends the key of a piece. */
+static int
+piece_end(struct gantry_piece *p)
+{
+	return p->region.imported != 0 ? hwq_alias_fini(&p->alias) : hwq_mr_deregister(&p->mr);
+}
+
 void
 gantry_piece_drop(struct gantry_piece *p)
 {
 	if (p == NULL)
 		return;
-	if (hwq_mr_deregister(&p->mr) == 0) {
+	if (piece_end(p) == 0) {
 		gantry_free_libc(p);
 		return;
 	}
@@ -223,7 +231,7 @@ pieces_end(struct gantry_mem *mem, uint64_t passed)
 			wait = true;
 			continue;
 		}
-		ret = hwq_mr_deregister(&p->mr);
+		ret = piece_end(p);
 		if (ret != 0)
 			return ret;
 		TAILQ_REMOVE(&mem->pieces, p, next);
@@ -279,6 +287,7 @@ gantry_mem_open(struct gantry *g, unsigned int flags, struct gantry_mem **mem)
 	m->g = g;
 	m->flags = flags;
 	TAILQ_INIT(&m->pieces);
+	SLIST_INIT(&m->given);
 	pthread_mutex_lock(&g->regions.lock);
 	g->n_mems++;
 	pthread_mutex_unlock(&g->regions.lock);
@@ -302,6 +311,8 @@ mem_free(struct gantry_mem *mem)
 {
 	mem->g->n_mems--;
 	gantry_mem_list(mem, NULL);
+	if (mem->reserved != NULL)
+		munmap(mem->reserved, mem->reserved_len);
 	gantry_free_libc(mem);
 }
 
@@ -378,7 +389,10 @@ gantry_mem_unregister(struct gantry_mem *mem, uint32_t timeout_ms)
 	}
 	pthread_mutex_lock(&g->regions.lock);
 	mem->ending = true;
-	ret = pieces_forget(mem);
+	/* The right of other functions ends before the memory under it. */
+	ret = gantry_given_end(&mem->given);
+	if (ret == 0)
+		ret = pieces_forget(mem);
 	pthread_mutex_unlock(&g->regions.lock);
 	if (ret != 0)
 		return ret;

@@ -6,9 +6,11 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include <hwq_alias.h>
 #include <hwq_dm.h>
 
 #include "gantry.h"
+#include "gantry_given.h"
 #include "gantry_region.h"
 
 /* The name under which this library asks EAL for events about EAL's memory (rte_memory.h). */
@@ -17,7 +19,8 @@
 /* A part of a registration. Each piece has a key of its own. */
 struct gantry_piece {
 	struct gantry_region region; /* the region that queues find */
-	struct hwq_mr mr;
+	struct hwq_mr mr;            /* the registration; not for imported memory */
+	struct hwq_alias alias;      /* for imported memory: the key */
 	/* The first version of the table without this piece; 0: the table has the piece. */
 	uint64_t removed;
 	TAILQ_ENTRY(gantry_piece) next;
@@ -34,7 +37,13 @@ struct gantry_mem {
 	unsigned int flags;
 	const struct rte_mempool *pool; /* the mempool that was registered, or NULL */
 	struct hwq_dm dm;               /* the device memory that was registered, if any */
-	struct gantry_mem_list *list;   /* the list that has this registration, or NULL */
+	/* Keys that other functions of the card may use: gantry_mem_export.c. */
+	struct gantry_given_list given;
+	/* For imported memory: the reserved addresses, and the address of the first byte. */
+	void *reserved;
+	size_t reserved_len;
+	uint64_t addr;
+	struct gantry_mem_list *list; /* the list that has this registration, or NULL */
 	STAILQ_ENTRY(gantry_mem) next;
 };
 

@@ -33,12 +33,14 @@ struct gantry_region {
 	uint32_t rkey;
 	/*
 	 * The byte at address a of this process has the address a - bias for the device. The bias
-	 * is 0 except for device memory.
+	 * is 0 except for device memory and imported memory.
 	 */
 	uint64_t bias;
 	uint32_t read_only; /* 1: copies may only read the region */
 	/* 1: the region is all memory, on demand; the device looks up the pages. */
-	uint32_t on_demand;
+	uint16_t on_demand;
+	/* 1: memory of another function of the card, and lkey is an alias of its key. */
+	uint16_t imported;
 	struct gantry_mem *mem; /* the registration that the region is part of */
 	/* Used by plain copies; set by gantry_region_set_plain(). */
 	uint64_t plain_len; /* len, or 0 if plain copies may not use the region */
@@ -51,7 +53,7 @@ static_assert(sizeof(struct gantry_region) == RTE_CACHE_LINE_SIZE, "a region is 
 static inline bool
 gantry_region_is_device(const struct gantry_region *r)
 {
-	return r->bias != 0;
+	return r->bias != 0 && r->imported == 0;
 }
 
 /* Returns true if only RDMA can copy the region, and neither MMO nor the CPU. */
@@ -59,6 +61,21 @@ static inline bool
 gantry_region_is_rdma_s(const struct gantry_region *r)
 {
 	return (gantry_region_is_device(r) | r->on_demand) != 0;
+}
+
+/* Which carriers cannot copy a region. */
+enum {
+	GANTRY_REGION_NO_CPU = 1 << 0,
+	GANTRY_REGION_NO_MMO = 1 << 1,
+};
+
+/* Returns bits GANTRY_REGION_NO_*. */
+static inline unsigned int
+gantry_region_limits(const struct gantry_region *r)
+{
+	if (gantry_region_is_rdma_s(r))
+		return GANTRY_REGION_NO_CPU | GANTRY_REGION_NO_MMO;
+	return r->imported != 0 ? GANTRY_REGION_NO_CPU : 0;
 }
 
 /* A node. A tree without regions has no node: its root is NULL. */

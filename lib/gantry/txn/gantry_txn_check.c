@@ -17,6 +17,8 @@ look_further(struct gantry_queue *q, uint64_t addr, uint64_t len, bool to, enum 
 	if (len == 0 || addr + len < addr)
 		return NULL;
 	r = gantry_region_find(&q->view, &q->view.dst, addr, len);
+	/* Whether keys with signatures may lie over imported memory, no card has shown yet. */
+	r = r != NULL && r->imported != 0 ? NULL : r;
 	*why = r == NULL ? GANTRY_NOT_REGISTERED : GANTRY_READ_ONLY;
 	return r != NULL && r->read_only && to ? NULL : r;
 }

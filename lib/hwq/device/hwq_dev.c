@@ -35,6 +35,9 @@ read_caps(struct hwq_dev *dev)
 		return ret;
 	}
 	hwq_verbs_query_devx(dev->ctx, &caps->devx, &caps->dc);
+	if (caps->devx)
+		hwq_verbs_query_cross(dev->ctx, &caps->vhca_id, &caps->cross_vhca);
+	caps->sys_image_guid = attr.sys_image_guid;
 	if (caps->max_memcpy_len > HWQ_MMO_LEN_MAX)
 		caps->max_memcpy_len = HWQ_MMO_LEN_MAX;
 	caps->max_qp_wr = (uint32_t)attr.max_qp_wr;

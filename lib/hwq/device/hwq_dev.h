@@ -83,6 +83,14 @@ struct hwq_dev_caps {
 	uint16_t crypto_failed_selftests;
 	uint32_t crypto_flags; /**< enum mlx5dv_crypto_caps_flags */
 	uint32_t max_dek;      /**< number of DEKs that the device can have; 0: none */
+	/**
+	 * Functions of the card may use keys of each other (hwq_alias.h). Which keys, the device
+	 * does not say: hwq_export_kind() tries it.
+	 */
+	bool cross_vhca;
+	uint16_t vhca_id; /**< the number of this function on its card */
+	/** The same for all functions of a card, in network byte order: ibv_query_device(3). */
+	uint64_t sys_image_guid;
 };
 
 /** A port, and its address. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Stores parts of QPs that could not be destroyed: see hwq_left.h. */
+/* Stores parts of QPs and keys that could not be destroyed: see hwq_left.h. */
 #include "hwq_left.h"
 
 #include <stdlib.h>
@@ -10,14 +10,16 @@
 #include "hwq_verbs.h"
 
 /*
- * A part of a QP that could not be destroyed. Any thread adds a part to the list of the device, or
- * removes the whole list. At least one of qp and buf is not NULL.
+ * A part that could not be destroyed. Any thread adds a part to the list of the device, or removes
+ * the whole list. A part has one of: a QP; a buffer; a key, user memory, or both.
  */
 struct hwq_left {
 	struct hwq_left *next;
 	struct ibv_qp *qp;
 	struct hwq_mr mr; /* registration of buf */
 	void *buf;
+	struct mlx5dv_devx_obj *obj; /* a key over umem */
+	struct mlx5dv_devx_umem *umem;
 };
 
 static void
@@ -36,6 +38,14 @@ destroy(struct hwq_left *l)
 {
 	if (l->qp != NULL)
 		return hwq_verbs_qp_destroy(l->qp) == 0;
+	if (l->obj != NULL && hwq_verbs_devx_destroy(l->obj) != 0)
+		return false;
+	l->obj = NULL;
+	if (l->umem != NULL && hwq_verbs_umem_dereg(l->umem) != 0)
+		return false;
+	l->umem = NULL;
+	if (l->buf == NULL)
+		return true;
 	if (hwq_mr_deregister(&l->mr) != 0)
 		return false;
 	free(l->buf);
@@ -51,7 +61,7 @@ add(struct hwq_dev *dev, struct hwq_left what)
 		return;
 	l = malloc(sizeof(*l));
 	if (l == NULL) {
-		hwq_log("%s: a part of a QP that could not be set up is left over",
+		hwq_log("%s: a part of a QP or key that could not be set up is left over",
 			hwq_dev_name(dev));
 		return;
 	}
@@ -69,6 +79,12 @@ void
 hwq_left_add_buf(struct hwq_dev *dev, const struct hwq_mr *mr, void *buf)
 {
 	add(dev, (struct hwq_left){.mr = *mr, .buf = buf});
+}
+
+void
+hwq_left_add_key(struct hwq_dev *dev, struct mlx5dv_devx_obj *obj, struct mlx5dv_devx_umem *umem)
+{
+	add(dev, (struct hwq_left){.obj = obj, .umem = umem});
 }
 
 void

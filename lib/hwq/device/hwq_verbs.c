@@ -58,6 +58,27 @@ hwq_verbs_query_devx(struct ibv_context *ctx, bool *devx, bool *dc)
 	*dc = !*devx || hwq_cmd_get(out, QUERY_CAP_DCT, 1) != 0;
 }
 
+void
+hwq_verbs_query_cross(struct ibv_context *ctx, uint16_t *vhca_id, bool *cross)
+{
+	uint8_t in[QUERY_CAP_IN_LEN] = {0}, out[QUERY_CAP_OUT_LEN] = {0};
+
+	*vhca_id = 0;
+	*cross = false;
+	hwq_cmd_put(in, CMD_OPCODE, 16, CMD_QUERY_HCA_CAP);
+	hwq_cmd_put(in, CMD_OP_MOD, 16, QUERY_CAP_CURRENT);
+	if (mlx5dv_devx_general_cmd(ctx, in, sizeof(in), out, sizeof(out)) != 0)
+		return;
+	*vhca_id = (uint16_t)hwq_cmd_get(out, QUERY_CAP_VHCA_ID, 16);
+	if (hwq_cmd_get(out, QUERY_CAP_HAS_2, 1) == 0)
+		return;
+	hwq_cmd_put(in, CMD_OP_MOD, 16, QUERY_CAP_2 << 1);
+	if (mlx5dv_devx_general_cmd(ctx, in, sizeof(in), out, sizeof(out)) != 0)
+		return;
+	*cross = (hwq_cmd_get(out, QUERY_CAP_2_CROSS, 32) & CROSS_LOCAL_MKEY_TO_REMOTE_MKEY) != 0 &&
+		 (hwq_cmd_get(out, QUERY_CAP_2_ALLOWED, 32) & ALLOWED_MKEY) != 0;
+}
+
 int
 hwq_verbs_close(struct ibv_context *ctx)
 {
@@ -329,6 +350,44 @@ hwq_verbs_devx_destroy(struct mlx5dv_devx_obj *obj)
 {
 	errno = 0;
 	return err_from_ret(mlx5dv_devx_obj_destroy(obj));
+}
+
+int
+hwq_verbs_devx_general(struct ibv_context *ctx, const void *in, size_t in_len, void *out,
+	size_t out_len)
+{
+	int ret;
+
+	errno = 0;
+	ret = err_from_ret(mlx5dv_devx_general_cmd(ctx, in, in_len, out, out_len));
+	return ret == -EREMOTEIO ? hwq_verbs_err_from_status(*(const uint8_t *)out) : ret;
+}
+
+int
+hwq_verbs_umem_reg(struct ibv_context *ctx, void *addr, size_t len, unsigned int access,
+	struct mlx5dv_devx_umem **umem)
+{
+	struct mlx5dv_devx_umem_in in = {
+		.addr = addr,
+		.size = len,
+		.access = access,
+		.pgsz_bitmap = 4096,
+	};
+	struct mlx5dv_devx_umem *made;
+
+	errno = 0;
+	made = mlx5dv_devx_umem_reg_ex(ctx, &in);
+	if (made == NULL)
+		return err_from_errno();
+	*umem = made;
+	return 0;
+}
+
+int
+hwq_verbs_umem_dereg(struct mlx5dv_devx_umem *umem)
+{
+	errno = 0;
+	return err_from_ret(mlx5dv_devx_umem_dereg(umem));
 }
 
 int

@@ -62,6 +62,7 @@ static const struct row rows[] = {
 	{"PART_ID", FIELD(part_id), 0x1011, 0xffff, 41692, .takes = "a number from 4113 to 65535"},
 	{"DEVICES", FIELD(devices), 1, 8, 1, .takes = "a number from 1 to 8"},
 	{"PORTS", FIELD(ports), 1, 2, 1, .takes = "a number from 1 to 2"},
+	{"FUNCTIONS", FIELD(functions), 1, 8, 1, .takes = "a number from 1 to 8"},
 	{"LAG", FIELD(lag), 0, 1, 0, .takes = "0 or 1"},
 	{"THREADS", FIELD(threads), 0, 16, 1, .takes = "a number from 0 to 16"},
 	{"FORCE", FIELD(force), 0, 1, 0, .takes = "0 or 1"},
@@ -234,6 +235,8 @@ case_words(void)
 		.takes = "\"ethernet\" or \"infiniband\""};
 	static const struct row crypto = {.name = "CRYPTO",
 		.takes = "\"off\", \"plaintext\", \"plaintext_single\" or \"wrapped\""};
+	static const struct row cross = {.name = "CROSS_VHCA",
+		.takes = "\"off\", \"direct\" or \"any\""};
 	static const struct row wire = {.name = "WIRE", .takes = "\"off\", \"on\" or \"loop\""};
 	struct softhca_config cfg;
 
@@ -250,6 +253,14 @@ case_words(void)
 	CHECK_EQ(cfg.crypto, SOFTHCA_CRYPTO_PLAINTEXT_SINGLE);
 	CHECK_EQ(load_with(&cfg, "SOFTHCA_CRYPTO", "off"), 0);
 	CHECK_EQ(cfg.crypto, SOFTHCA_CRYPTO_OFF);
+	CHECK_EQ(cfg.cross_vhca, SOFTHCA_CROSS_VHCA_ANY);
+	CHECK_EQ(load_with(&cfg, "SOFTHCA_CROSS_VHCA", "off"), 0);
+	CHECK_EQ(cfg.cross_vhca, SOFTHCA_CROSS_VHCA_OFF);
+	CHECK_EQ(load_with(&cfg, "SOFTHCA_CROSS_VHCA", "direct"), 0);
+	CHECK_EQ(cfg.cross_vhca, SOFTHCA_CROSS_VHCA_DIRECT);
+	CHECK_EQ(load_with(&cfg, "SOFTHCA_CROSS_VHCA", "any"), 0);
+	CHECK_EQ(cfg.cross_vhca, SOFTHCA_CROSS_VHCA_ANY);
+	expect_refused(&cross, "on");
 	CHECK_EQ(cfg.wire, SOFTHCA_WIRE_ON);
 	CHECK_EQ(load_with(&cfg, "SOFTHCA_WIRE", "off"), 0);
 	CHECK_EQ(cfg.wire, SOFTHCA_WIRE_OFF);
@@ -498,13 +509,14 @@ of_a_card_or_not(void)
 		"mmo_qp = 0", "odp = 0", "devx = 0", "dc = 0", "signatures = 0",
 		"sig_pipelining = 0", "max_dm = 4096", "dm_zeroed = 0", "max_mr_size = 4096",
 		"max_qp_wr = 16", "max_sge = 2", "crypto = plaintext", "eth_inline = 1",
-		"max_rd_atomic = 2"};
-	static const char *const no_card[] = {"devices = 2", "lag = 1", "threads = 2", "force = 1",
-		"strict_doorbells = 0", "mmo_from = 1", "max_qp = 2", "max_cq = 2", "max_srq = 2",
-		"max_mr = 2", "max_pd = 2", "max_ah = 2", "max_cqe = 2", "netdev = lo",
-		"gid_ipv4 = 192.0.2.1", "log_faults = 1", "crypto_kek = 0", "crypto_credential = 0",
-		"memic_test_and_set = 2", "reorder = 1", "sig_stop = 1", "doorbell_ns = 1",
-		"latency_ns = 1", "round_trip_ns = 1", "bandwidth_mbps = 1"};
+		"max_rd_atomic = 2", "cross_vhca = direct"};
+	static const char *const no_card[] = {"devices = 2", "functions = 2", "lag = 1",
+		"threads = 2", "force = 1", "strict_doorbells = 0", "mmo_from = 1", "max_qp = 2",
+		"max_cq = 2", "max_srq = 2", "max_mr = 2", "max_pd = 2", "max_ah = 2",
+		"max_cqe = 2", "netdev = lo", "gid_ipv4 = 192.0.2.1", "log_faults = 1",
+		"crypto_kek = 0", "crypto_credential = 0", "memic_test_and_set = 2", "reorder = 1",
+		"sig_stop = 1", "doorbell_ns = 1", "latency_ns = 1", "round_trip_ns = 1",
+		"bandwidth_mbps = 1"};
 	struct softhca_config cfg;
 
 	for (size_t i = 0; i < sizeof(card) / sizeof(card[0]); i++)

@@ -37,6 +37,12 @@ caps_node_guid(const struct softhca_dev *dev)
 	return UINT64_C(0x0123456789abcdef);
 }
 
+uint64_t
+caps_system_guid(const struct softhca_dev *dev)
+{
+	return UINT64_C(0x0123456789abcdef);
+}
+
 int
 caps_query_port(const struct softhca_dev *dev, uint32_t port,
 	struct ib_uverbs_query_port_resp_ex *resp)

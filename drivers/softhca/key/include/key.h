@@ -80,6 +80,13 @@ struct key {
 	struct key_entry entry[];
 };
 
+/* The key of another function for which an alias stands. */
+struct alias_target {
+	struct softhca_dev *owner;
+	uint32_t index;
+	uint64_t serial;
+};
+
 struct softhca_mkey {
 	struct softhca_dev *dev;
 	uint32_t index, max_entries;
@@ -92,11 +99,17 @@ struct softhca_mkey {
 	struct softhca_mkey *next; /* next kept key: kept.c */
 	/* held while a key is configured; no other lock is taken under it */
 	struct spin lock;
-	bool bsf;             /* the key can have a signature or encryption */
-	bool crypto;          /* data that pass through the key are encrypted */
-	bool fixed;           /* no work request may configure the key */
-	atomic_bool sig_told; /* value of sig_expected when the last error was reported */
-	struct key *key;      /* published key */
+	bool bsf;    /* the key can have a signature or encryption */
+	bool crypto; /* data that pass through the key are encrypted */
+	bool fixed;  /* no work request may configure the key */
+	/* Aliases: alias.c. The first two members are protected by `lock`. */
+	bool allowed; /* functions that know access_key may create aliases of this key */
+	uint8_t access_key[SOFTHCA_ACCESS_KEY_LEN];
+	/* Each key has another serial, also a key that has the index of an earlier key. */
+	uint64_t serial;
+	struct alias_target target; /* only for SOFTHCA_MKEY_ALIAS */
+	atomic_bool sig_told;       /* value of sig_expected when the last error was reported */
+	struct key *key;            /* published key */
 };
 
 static inline uint64_t
@@ -140,6 +153,12 @@ key_get(struct softhca_lanes *lanes, uint32_t index)
  * Call this inside a turn.
  */
 struct key *key_find(struct softhca_lanes *lanes, uint32_t number, uint32_t pdn,
+	enum wire_vendor *why);
+/*
+ * alias.c: finds the owner's key of an alias, and the lanes in whose table the key is. If it
+ * returns NULL, *why is the reason. Call this inside a turn.
+ */
+const struct key *alias_find(const struct key *alias, struct softhca_lanes **lanes,
 	enum wire_vendor *why);
 /*
  * Copies a key. The copy has memory for n entries, and its list of entries is empty. The caller

@@ -27,6 +27,7 @@
 	ROW(srq)                                                                                   \
 	ROW(xrcd)                                                                                  \
 	ROW(ah)                                                                                    \
+	ROW(devx_alias)                                                                            \
 	ROW(mw)                                                                                    \
 	ROW(devx_mkey)                                                                             \
 	ROW(devx_psv)                                                                              \

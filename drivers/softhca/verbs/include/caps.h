@@ -41,6 +41,7 @@ enum caps_gid_type {
 
 /* The GUIDs, in host byte order. An adapter has the same GUID in every process. */
 uint64_t caps_node_guid(const struct softhca_dev *dev);
+uint64_t caps_system_guid(const struct softhca_dev *dev);
 uint64_t caps_port_guid(const struct softhca_dev *dev, uint32_t port);
 
 void caps_query_device(const struct softhca_dev *dev, struct ib_uverbs_query_device_resp *resp);

@@ -11,17 +11,26 @@
 #include <stdint.h>
 
 /* The first fields of every command and of its answer. */
-#define CMD_OPCODE     0x00 /* 16 bits */
-#define CMD_OUT_STATUS 0x00 /* 8 bits */
-#define CMD_OUT_NUMBER 0x48 /* 24 bits: number of the new object */
+#define CMD_OPCODE       0x00 /* 16 bits */
+#define CMD_OUT_STATUS   0x00 /* 8 bits */
+#define CMD_OUT_SYNDROME 0x20 /* 32 bits */
+#define CMD_OUT_NUMBER   0x48 /* 24 bits: number of the new object */
 
 /* QUERY_HCA_CAP: the general capabilities. */
 #define CMD_QUERY_HCA_CAP 0x100
 #define CMD_OP_MOD        0x30 /* 16 bits */
 #define QUERY_CAP_CURRENT 1    /* the current values, not the largest possible ones */
+#define QUERY_CAP_2       0x20 /* the second general page: op_mod is this << 1 */
+#define QUERY_CAP_HAS_2   (0x80 + 0x20)
+#define QUERY_CAP_VHCA_ID (0x80 + 0x30) /* 16 bits */
 #define QUERY_CAP_DCT     (0x80 + 0x21a)
-#define QUERY_CAP_IN_LEN  16
-#define QUERY_CAP_OUT_LEN (16 + 0x1000)
+/* In the second page: bits of what functions of the card may use of each other. */
+#define QUERY_CAP_2_CROSS               (0x80 + 0xe0)  /* 32 bits */
+#define QUERY_CAP_2_ALLOWED             (0x80 + 0x120) /* the low 32 bits of 64 */
+#define CROSS_LOCAL_MKEY_TO_REMOTE_MKEY 0x100
+#define ALLOWED_MKEY                    0x4
+#define QUERY_CAP_IN_LEN                16
+#define QUERY_CAP_OUT_LEN               (16 + 0x1000)
 
 /* General objects: DEKs and logins. The fields of the object follow these fields. */
 #define CMD_CREATE_GENERAL 0xa00

@@ -42,6 +42,11 @@ int hwq_verbs_query_offloads(struct ibv_context *ctx, struct mlx5dv_sig_caps *si
  * read.
  */
 void hwq_verbs_query_devx(struct ibv_context *ctx, bool *devx, bool *dc);
+/*
+ * *vhca_id: the number of this function on its card. *cross: functions of the card may use keys of
+ * each other; false if the capabilities cannot be read.
+ */
+void hwq_verbs_query_cross(struct ibv_context *ctx, uint16_t *vhca_id, bool *cross);
 int hwq_verbs_query_port(struct ibv_context *ctx, uint8_t port, struct ibv_port_attr *attr);
 /* Reads all valid GIDs of all ports, at most max. */
 int hwq_verbs_query_gids(struct ibv_context *ctx, struct ibv_gid_entry *entries, size_t max,
@@ -74,6 +79,13 @@ int hwq_verbs_devx_create(struct ibv_context *ctx, const void *in, size_t in_len
 int hwq_verbs_devx_query(struct mlx5dv_devx_obj *obj, const void *in, size_t in_len, void *out,
 	size_t out_len);
 int hwq_verbs_devx_destroy(struct mlx5dv_devx_obj *obj);
+/* Sends a command without an object. Returns errors as hwq_verbs_devx_create(). */
+int hwq_verbs_devx_general(struct ibv_context *ctx, const void *in, size_t in_len, void *out,
+	size_t out_len);
+/* Registers user memory for commands, in pages of 4 KiB. */
+int hwq_verbs_umem_reg(struct ibv_context *ctx, void *addr, size_t len, unsigned int access,
+	struct mlx5dv_devx_umem **umem);
+int hwq_verbs_umem_dereg(struct mlx5dv_devx_umem *umem);
 /*
  * Returns 0 if the variants (low bytes) of keys may be changed, -EOPNOTSUPP if this kernel does not
  * allow it.
