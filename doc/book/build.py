@@ -8,7 +8,6 @@ usage: build.py SOURCE BUILD OUT [html] [man]      default: both
 Writes OUT/html and OUT/man. BUILD is a build directory with the programs. A warning of Sphinx, Doxygen or a generator is an
 error. Exits with 77 if a package is missing, and names the package.
 """
-import concurrent.futures
 import glob
 import importlib.util
 import os
@@ -141,8 +140,7 @@ class Book:
     def html(self):
         self.copy()
         self.generate()
-        shutil.copytree(os.path.join(self.stage, '_static'), os.path.join(self.out, 'conf/_static'))
-        self.sphinx('html', os.path.join(self.out, 'html'), self.stage)
+        self.sphinx('html', os.path.join(self.out, 'html'), self.stage, GANTRY_STATIC=os.path.join(self.stage, '_static'))
 
     def man(self):
         if not os.path.isdir(os.path.join(self.xml, 'xml')):

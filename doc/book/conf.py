@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Sphinx's configuration of the book. build.py passes the values that depend on the build as environment variables."""
 import os
+import time
 
 project = 'Gantry'
 author = 'The Gantry Authors'
 copyright = 'The Gantry Authors, BSD-3-Clause'  # pylint: disable=redefined-builtin
 version = release = os.environ['GANTRY_VERSION']
+today = time.strftime('%Y-%m-%d', time.gmtime(int(os.environ.get('SOURCE_DATE_EPOCH', time.time()))))
 extensions = ['myst_parser', 'breathe']
 myst_heading_anchors = 4
 myst_enable_extensions = ['deflist']
@@ -26,7 +28,7 @@ html_theme_options = {
     'font_family': 'system-ui, "DejaVu Sans", sans-serif', 'head_font_family': 'system-ui, "DejaVu Sans", sans-serif',
     'font_size': '16px', 'description': 'a poll-mode engine for mlx5 adapters, and an emulated adapter',
 }
-html_static_path = ['_static']
+html_static_path = [path for path in [os.environ.get('GANTRY_STATIC')] if path]
 html_css_files = ['book.css']
 html_sidebars = {'**': ['about.html', 'searchbox.html', 'navigation.html']}
 html_show_sourcelink = False
