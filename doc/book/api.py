@@ -29,7 +29,7 @@ def write_xml(source, out):
     # documented.
     conf += '\n'.join(['', f'OUTPUT_DIRECTORY = {out}', 'GENERATE_HTML = NO', 'GENERATE_XML = YES', 'XML_PROGRAMLISTING = NO',
                        'INPUT = ' + ' '.join(headers(source)), 'WARN_IF_UNDOCUMENTED = NO', 'WARN_IF_DOC_ERROR = NO',
-                       'PREDEFINED += SOFTHCA_API= HWQ_INLINE=inline', ''])
+                       'PREDEFINED += SOFTHCA_API= HWQ_INLINE=inline HWQ_ON_LINE= __extension__=', ''])
     done = subprocess.run(['doxygen', '-'], cwd=source, input=conf, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           check=False)
     if done.returncode != 0 or done.stdout:

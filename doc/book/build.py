@@ -90,6 +90,8 @@ class Book:
                 return label if label.startswith('`') else f'{label} (`{full}`)' if label != full else f'`{full}`'
             return f'[{label}]({os.path.relpath(page, here or ".")}{"#" + anchor if anchor else ""})'
 
+        text = re.sub(r'^\[([^\]]+)\]: (?!https?:)(\S+)$', lambda m: f'[{m[1]}]: {os.path.relpath(self.page_of(m[2]), here or ".")}', text,
+                      flags=re.M)
         # Code keeps its text: in fences, and in lines that are indented.
         parts = re.split(r'(^```.*?^```$)', text, flags=re.M | re.S)
         for i in range(0, len(parts), 2):
@@ -99,6 +101,8 @@ class Book:
 
     def copy_page(self, path):
         text = self.mend_links(read(os.path.join(self.source, path)), path)
+        # The lexer for consoles does not know lines that continue a command, and the lexer of C does not know names of files.
+        text = re.sub(r'^```console$', '```text', re.sub(r'^```(c|sh) \S+$', r'```\1', text, flags=re.M), flags=re.M)
         write(os.path.join(self.stage, self.page_of(path)), text)
 
     def copy(self):
@@ -126,6 +130,19 @@ class Book:
         shutil.copytree(os.path.join(self.source, 'doc/book'), os.path.join(self.stage, '_static'),
                         ignore=lambda folder, all: [n for n in all if not n.endswith('.css')])
 
+    def complete_index(self):
+        """Adds pages that no list of contents has to a list of their own. Sphinx warns of such a page."""
+        listed = set()
+        pages = {os.path.relpath(path, self.stage)[:-3] for path in glob.glob(os.path.join(self.stage, '**/*.md'), recursive=True)}
+        for page in pages:
+            for block in re.findall(r'^```\{toctree\}\n(.*?)^```', read(os.path.join(self.stage, page + '.md')), re.M | re.S):
+                listed |= {os.path.normpath(os.path.join(os.path.dirname(page), line)) for line in block.split('\n')
+                           if line and line[0] != ':'}
+        more = sorted(pages - listed - {'index'})
+        if more:
+            index = os.path.join(self.stage, 'index.md')
+            write(index, read(index) + '\n```{toctree}\n:caption: More pages\n:hidden:\n\n' + '\n'.join(more) + '\n```\n')
+
     def generate(self):
         api.write_xml(self.source, self.xml)
         for page, text in {**api.pages(self.source, self.headers), **tables.pages(self.source, self.build, self.xml)}.items():
@@ -134,12 +151,14 @@ class Book:
     def sphinx(self, builder, folder, stage, **settings):
         env = dict(os.environ, GANTRY_VERSION=self.version, GANTRY_XML=os.path.join(self.xml, 'xml'), PYTHONDONTWRITEBYTECODE='1',
                    **settings)
-        run('/usr/bin/python3', '-m', 'sphinx', '-q', '-W', '--keep-going', '-b', builder,
+        # Sphinx and Breathe keep many objects, which the collector would visit again and again: that took half of the time.
+        run('/usr/bin/python3', '-c', 'import gc, sys; gc.disable(); from sphinx.cmd.build import main; sys.exit(main(sys.argv[1:]))', '-q', '-W', '--keep-going', '-b', builder,
             '-c', os.path.join(self.source, 'doc/book'), '-d', os.path.join(self.out, 'doctrees-' + builder), stage, folder, env=env)
 
     def html(self):
         self.copy()
         self.generate()
+        self.complete_index()
         self.sphinx('html', os.path.join(self.out, 'html'), self.stage, GANTRY_STATIC=os.path.join(self.stage, '_static'))
 
     def man(self):
@@ -161,7 +180,9 @@ def main(source, build, out, *what):
     if gone:
         print(f'skipped: the book needs packages: apt-get install {" ".join(gone)}')
         return SKIPPED
-    shutil.rmtree(out, ignore_errors=True)
+    # OUT may be a folder of a build directory, with files of others.
+    for name in ('html', 'man', 'man-stage', 'stage', 'doxygen', 'doctrees-html', 'doctrees-man'):
+        shutil.rmtree(os.path.join(out, name), ignore_errors=True)
     book = Book(os.path.abspath(source), os.path.abspath(build), os.path.abspath(out))
     if not what or 'html' in what:
         book.html()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Sphinx's configuration of the book. build.py passes the values that depend on the build as environment variables."""
+import logging
 import os
 import time
 
@@ -39,3 +40,11 @@ man_pages = [
 ]
 man_show_urls = False
 exclude_patterns = ['_static']
+
+
+def other_name_space(record):
+    """False for the warning about a struct and a function of one name. In C they are in different name spaces; Sphinx knows one."""
+    return 'Duplicate C declaration' not in str(record.msg)
+
+
+logging.getLogger('sphinx.sphinx.domains.c').addFilter(other_name_space)

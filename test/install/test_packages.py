@@ -87,7 +87,8 @@ class Packages(unittest.TestCase):
             patterns = f.read().split()
         for pattern in patterns:
             paths = glob.glob(os.path.join(cls.stage, pattern))
-            if not paths:
+            # Without -Dbook=enabled there are no manual pages and no book.
+            if not paths and not re.match('usr/share/(man/|doc/gantry/html)', pattern):
                 cls.unmatched.append(f'{package}: {pattern}')
             for path in paths:
                 target = os.path.join(folder, os.path.relpath(path, cls.stage))
