@@ -81,7 +81,8 @@ class Packages(unittest.TestCase):
         folder = os.path.join(cls.tmp, package)
         os.makedirs(os.path.join(folder, 'DEBIAN'))
         with open(os.path.join(folder, 'DEBIAN/control'), 'w', encoding='utf-8') as f:
-            f.write(f'Package: {package}\nVersion: {cls.version}\nArchitecture: amd64\nMaintainer: {cls.maintainer}\n'
+            f.write(f'Package: {package}\nVersion: {cls.version}\n'
+                    f'Architecture: {cls.stanzas[package]["Architecture"]}\nMaintainer: {cls.maintainer}\n'
                     f'Description: {cls.stanzas[package]["Description"]}\n')
         with open(os.path.join(LISTS, package + '.install'), encoding='utf-8') as f:
             patterns = f.read().split()

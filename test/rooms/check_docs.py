@@ -199,10 +199,12 @@ FILE = re.compile(r'(?<![\w/.$<>{}~-])((?:[\w.*-]+/)*[\w*-][\w.*-]*\.(?:c|h|py|s
 
 
 def files(tree, page, text):
+    # Files that a tutorial shows, for the reader to write.
+    shown = set(re.findall(r'^```\w+ (\S+)$', text, re.M))
     for number, block, code in code_of(text):
         for path in FILE.findall(code):
             # Capital letters stand for any name: verbs/uverbs_NAME.c, X.c.
-            if path in FOREIGN_FILES or block and path.split('/')[0] not in TOP or re.search(r'(?<![A-Za-z])[A-Z]+\.', path):
+            if path in FOREIGN_FILES | shown or block and path.split('/')[0] not in TOP or re.search(r'(?<![A-Za-z])[A-Z]+\.', path):
                 continue
             if not tree.has_file(os.path.normpath(path)):
                 yield number, (f'no file {path} is in the tree: correct the name; if it is not the project\'s, add it to '
@@ -243,7 +245,7 @@ def tests(tree, page, text):
 def settings(tree, page, text):
     for number, line in enumerate(text.split('\n'), 1):
         for name in re.findall(r'\bSOFTHCA_[A-Z0-9_]*[A-Z0-9]\b', line):
-            if name not in tree.variables:
+            if name not in tree.variables and name != 'SOFTHCA_NAME':  # any setting
                 yield number, f'softhca has no setting {name}: correct the name; {SETTINGS} has all'
     for number, block, code in code_of(text):
         found = re.fullmatch(r'([a-z_0-9]+) = \w+', code)
@@ -274,7 +276,7 @@ def program_options(tree, page, text):
             continue
         for i, word in enumerate(words):
             name = os.path.basename(word.rstrip('.,:;'))
-            if word.startswith('#') or word == '|':
+            if word.startswith(('#', '$(')) or word == '|':
                 program = None
             elif word == '--':
                 eal = False
