@@ -27,6 +27,12 @@ def said(build, *options):
                           check=True).stdout
 
 
+def code(text):
+    """Returns code for a cell of a table. Its text may have backticks."""
+    text = cell(text)
+    return f'`` {text} ``' if '`' in text else f'`{text}`'
+
+
 def cell(text):
     return re.sub(r'\s+', ' ', text).strip().replace('|', '\\|')
 
@@ -323,7 +329,7 @@ def log_lines(source):
         out += [f'## {title}', '', '| line | level | what to do |' if has_level else '| line | what to do |',
                 '|---|---|---|' if has_level else '|---|---|']
         for whole, (level, remedy, _) in sorted(parts[prefix].items(), key=lambda item: item[0].replace('…', '~')):
-            out.append(f'| `{cell(whole)}` | ' + (f'{level} | ' if has_level else '') + f'{remedy} |')
+            out.append(f'| {code(whole)} | ' + (f'{level} | ' if has_level else '') + f'{remedy} |')
         out.append('')
     out += ['## Errors of calls', '', 'A line may end with the error of a call of the kernel or of the device:', '',
             '| error | usual reason | what to do |', '|---|---|---|']
