@@ -77,6 +77,8 @@ def mend(text):
     text = re.sub(r'^\.ft [CP]\n', '', text, flags=re.M)
     text = re.sub(r'^(\.S[HS] .*\n)(?:\.sp\n|\.PP\n)+', r'\1', text, flags=re.M)
     text = re.sub(r'^(?:\.sp\n|\.PP\n)+(?=\.S[HS] )', '', text, flags=re.M)
+    # The tag of a paragraph is one line; a macro may be longer than text.
+    text = re.sub(r'^(\.TP.*\n)\\fB([^\\\n]*(?:\\[-_.][^\\\n]*)*)\\fP$', lambda m: m[1] + '.B ' + m[2].replace('"', '\\(dq'), text, flags=re.M)
     out, filled = [], True
     for line in text.split('\n'):
         if line in ('.nf', '.fi'):
