@@ -136,7 +136,7 @@ class Tree:
             elif paths is None and program.endswith(('.py', '.sh')) and any(f.endswith('/' + program) for f in self.files):
                 paths = next(f for f in self.files if f.endswith('/' + program))
                 # A script may pass its arguments on to a program or to another script.
-                paths = paths if paths.startswith('test/') else 'usertools/*'
+                paths = paths if paths.startswith(('test/', 'doc/')) else 'usertools/*'
             found = glob.glob(os.path.join(self.source, paths), recursive=True) if paths else []
             self.own[program] = '\n'.join(read(self.source, path) for path in found if os.path.isfile(path))
         return self.own[program]
