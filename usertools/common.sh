@@ -52,7 +52,7 @@ need() {
 	rm -f "$log"
 }
 
-build_packages=(gcc libc6-dev meson ninja-build pkg-config libdpdk-dev libibverbs-dev
+build_packages=(gcc libc6-dev meson ninja-build pkg-config libdpdk-dev libibverbs-dev librdmacm-dev
 	ibverbs-providers libisal-dev libssl-dev python3-pyelftools)
 
 # The book and the manual pages.
@@ -61,7 +61,8 @@ book_packages=(doxygen graphviz mandoc python3-breathe python3-myst-parser pytho
 # The tests also need nm, clang-format 14, and the programs of other projects.
 test_packages=(binutils clang-format doxygen dwarves g++ libsystemd-dev lintian make python3 python3-cryptography
 	python3-cryptography-vectors python3-pyverbs python3-scapy rdma-core ibverbs-utils
-	util-linux bsdextrautils xxd infiniband-diags iproute2 pciutils perftest qperf ucx-utils dpdk-dev dpdk-doc valgrind
+	util-linux bsdextrautils xxd infiniband-diags iproute2 pciutils perftest qperf rdmacm-utils ucx-utils libucx-dev
+	libfabric-bin dpdk-dev dpdk-doc valgrind
 	"${book_packages[@]}")
 
 # Packages that are needed to make Debian packages.

@@ -30,7 +30,7 @@ set -eu
 cd /gantry
 eal="--no-huge -m 64 --no-shconf --no-pci --no-telemetry"
 echo "== programs, without the development packages"
-apt-get -q install -y --no-install-recommends ./gantry-tools_*.deb ./libgantry[0-9]*.deb ./libhwq[0-9]*.deb ./libsofthca[0-9]*.deb \
+apt-get -q install -y --no-install-recommends ./gantry-tools_*.deb ./libgantry[0-9]*.deb ./libgantry-cm[0-9]*.deb ./libhwq[0-9]*.deb ./libsofthca[0-9]*.deb \
 	./librte-dma-mlx5-*.deb ./softhca_*.deb ibverbs-utils >apt.log 2>&1 || { tail -n 30 apt.log; exit 1; }
 testgantry --lcores=0@0,1@0 $eal -- --mode copy --out out /usr/bin/testgantry
 cmp out/testgantry /usr/bin/testgantry

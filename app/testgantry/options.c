@@ -157,6 +157,8 @@ static const struct setting {
 	{"wake-up", FORM_NUMBER, FIELD(wake_up), USE_FILES, "copies, 0 for none", 0, WAKE_MAX},
 	{"listen", FORM_ADDRESS, FIELD(listen), USE_PAIR | USE_SIG, "HOST:PORT, or a path"},
 	{"connect", FORM_ADDRESS, FIELD(connect), USE_PAIR | USE_SIG, "HOST:PORT, or a path"},
+	{"rdma-cm", FORM_CHOICE, FIELD(rdma_cm), USE_PAIR | USE_SIG, .choices = switch_names,
+		.flag = true},
 	{"give-up", FORM_NUMBER, FIELD(give_up), USE_PAIR | USE_SIG, "seconds", 1, GIVE_UP_MAX},
 	{"load", FORM_MIX, FIELD(load.mix), USE_LOAD},
 	{"via", FORM_CHOICE, FIELD(load.via), USE_LOAD | USE_PAIR, .choices = via_names},
@@ -648,7 +650,15 @@ options_parse(struct options *o, int argc, char **argv)
 	static_assert(offsetof(struct options, mode) == 0, "settings[0] is the mode");
 	if (options_pair(o) && (given & 1) == 0)
 		o->mode = MODE_WRITE;
-	return o->help || o->load_help || o->pair_help ? 0 : check_use(o, given);
+	if (o->help || o->load_help || o->pair_help)
+		return 0;
+	if (o->rdma_cm && !options_pair(o)) {
+		error_print(
+			"--rdma-cm: it has an effect only between two processes: add --listen or "
+			"--connect, or leave it out");
+		return -1;
+	}
+	return check_use(o, given);
 }
 
 /* ------------------------------------------------------------------ text */
@@ -818,6 +828,9 @@ options_pair_help(FILE *f)
 		"  --connect ADDRESS    connect to that process; tries again while no process listens\n"
 		"  ADDRESS              HOST:PORT (TCP), or the path of a Unix socket: unix:PATH, or a path with a\n"
 		"                       slash. With port 0, --listen prints the port that it has\n"
+		"  --rdma-cm            meet by rdma_cm instead of by a socket. ADDRESS is HOST:PORT, with an\n"
+		"                       address of the adapter. Names, addresses, keys and options then also go\n"
+		"                       by RDMA. Give it to both processes\n"
 		"  --give-up SEC        seconds after which a process that is silent counts as dead; it is also the\n"
 		"                       deadline of the queues, default %u\n"
 		"\n"
@@ -851,7 +864,10 @@ options_pair_help(FILE *f)
 		"  testgantry --connect /tmp/gantry.sock /usr/bin\n"
 		"\n"
 		"  testgantry --listen 127.0.0.1:7400 --mode sig --guard crc\n"
-		"  testgantry --connect 127.0.0.1:7400 --mode sig --guard crc a.iso\n",
+		"  testgantry --connect 127.0.0.1:7400 --mode sig --guard crc a.iso\n"
+		"\n"
+		"  testgantry --rdma-cm --listen :7471 --out /tmp/out\n"
+		"  testgantry --rdma-cm --connect 127.0.0.1:7471 /usr/bin\n",
 		o.give_up, o.chunk_len >> 10, o.depth);
 }
 

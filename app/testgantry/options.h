@@ -59,6 +59,7 @@ struct options {
 	uint32_t stats_period;      /**< seconds between two tables; 0: one table, at the end */
 	char listen[ADDRESS_LEN];   /**< address at which to wait for another process; or empty */
 	char connect[ADDRESS_LEN];  /**< address of another process; or empty */
+	bool rdma_cm;               /**< the two processes meet by rdma_cm */
 	uint32_t give_up;           /**< seconds to wait for a silent process */
 	struct load_conf load;      /**< settings of --load */
 	bool interactive;

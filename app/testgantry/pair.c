@@ -18,6 +18,7 @@
 #include "pair_files.h"
 #include "pair_hello.h"
 #include "pair_lane.h"
+#include "pair_rdma.h"
 #include "pair_state.h"
 #include "pair_target.h"
 #include "report.h"
@@ -64,9 +65,11 @@ pair_prepare(struct app *app)
 	struct options *o = &app->opt;
 	struct address address;
 
-	if (check_options(app) != 0 ||
-		address_parse(o->listen[0] != '\0' ? "listen" : "connect",
-			o->listen[0] != '\0' ? o->listen : o->connect, &address) != 0)
+	if (check_options(app) != 0)
+		return -1;
+	if (o->rdma_cm ? rdma_check(o) != 0
+		       : address_parse(o->listen[0] != '\0' ? "listen" : "connect",
+				 o->listen[0] != '\0' ? o->listen : o->connect, &address) != 0)
 		return -1;
 	if (o->connect[0] != '\0') {
 		if (job_plan_inputs(app, NULL) != 0)
@@ -91,27 +94,42 @@ pair_lcores(const struct options *o)
 
 /* ------------------------------------------------------------------ run */
 
-/* Connects to the other process. Returns 0 or -1. */
-static int
-find_partner(struct pair *p)
+/* Connects a socket to the other process. Returns the stream, or NULL. */
+static struct stream *
+socket_meet(const struct pair *p)
 {
 	const struct options *o = p->opt;
+	struct stream *stream;
 	struct address address;
 	int listener, fd;
 
 	if (address_parse(p->connects ? "connect" : "listen", p->connects ? o->connect : o->listen,
 		    &address) != 0)
-		return -1;
+		return NULL;
 	if (p->connects) {
 		fd = address_connect(&address, o->give_up);
 	} else {
 		listener = address_bind(&address);
 		if (listener < 0)
-			return -1;
+			return NULL;
 		fd = address_accept(listener, &address, o->give_up);
 		address_close(listener, &address);
 	}
-	return fd < 0 ? -1 : talk_create(fd, o->give_up, &p->talk);
+	if (fd < 0)
+		return NULL;
+	stream = stream_of_socket(fd);
+	if (stream == NULL)
+		error_print("out of memory");
+	return stream;
+}
+
+/* Connects to the other process. Returns 0 or -1. */
+static int
+find_partner(struct pair *p)
+{
+	struct stream *stream = p->opt->rdma_cm ? rdma_meet(p->opt) : socket_meet(p);
+
+	return stream == NULL ? -1 : talk_create(stream, p->opt->give_up, &p->talk);
 }
 
 static void

@@ -43,19 +43,11 @@ parse_path(const char *option, const char *path, struct address *a)
 	return 0;
 }
 
-/* Splits "HOST:PORT" at its last colon, and removes the brackets of an IPv6 address. */
-static int
-parse_host(const char *option, const char *text, struct address *a)
+int
+address_split(const char *option, const char *text, char host[ADDRESS_LEN], char port[ADDRESS_LEN])
 {
-	const struct addrinfo hints = {
-		.ai_flags = strcmp(option, "listen") == 0 ? AI_PASSIVE : 0,
-		.ai_socktype = SOCK_STREAM,
-	};
 	const char *colon = strrchr(text, ':');
-	char host[ADDRESS_LEN];
-	struct addrinfo *found;
 	size_t len;
-	int rc;
 
 	if (colon == NULL || colon[1] == '\0') {
 		error_print("--%s: %s is no address: give HOST:PORT, or the path of a Unix socket "
@@ -68,17 +60,40 @@ parse_host(const char *option, const char *text, struct address *a)
 		text++;
 		len -= 2;
 	}
-	snprintf(host, sizeof(host), "%.*s", (int)len, text);
-	rc = getaddrinfo(len > 0 ? host : NULL, colon + 1, &hints, &found);
+	snprintf(host, ADDRESS_LEN, "%.*s", (int)len, text);
+	snprintf(port, ADDRESS_LEN, "%s", colon + 1);
+	return 0;
+}
+
+static int
+parse_host(const char *option, const char *text, struct address *a)
+{
+	const struct addrinfo hints = {
+		.ai_flags = strcmp(option, "listen") == 0 ? AI_PASSIVE : 0,
+		.ai_socktype = SOCK_STREAM,
+	};
+	char host[ADDRESS_LEN], port[ADDRESS_LEN];
+	struct addrinfo *found;
+	int rc;
+
+	if (address_split(option, text, host, port) != 0)
+		return -1;
+	rc = getaddrinfo(host[0] != '\0' ? host : NULL, port, &hints, &found);
 	if (rc != 0) {
 		error_print("--%s: there is no address %s, port %s: %s", option, quote_value(host),
-			quote_value(colon + 1), gai_strerror(rc));
+			quote_value(port), gai_strerror(rc));
 		return -1;
 	}
 	memcpy(&a->sockaddr, found->ai_addr, found->ai_addrlen);
 	a->len = found->ai_addrlen;
 	freeaddrinfo(found);
 	return 0;
+}
+
+bool
+address_is_path(const char *text)
+{
+	return strncmp(text, UNIX_PREFIX, strlen(UNIX_PREFIX)) == 0 || strchr(text, '/') != NULL;
 }
 
 int
@@ -90,8 +105,7 @@ address_parse(const char *option, const char *text, struct address *a)
 	snprintf(a->text, sizeof(a->text), "%s", text);
 	if (strncmp(text, UNIX_PREFIX, prefix) == 0)
 		return parse_path(option, text + prefix, a);
-	return strchr(text, '/') != NULL ? parse_path(option, text, a)
-					 : parse_host(option, text, a);
+	return address_is_path(text) ? parse_path(option, text, a) : parse_host(option, text, a);
 }
 
 /* Returns the path of a Unix socket, or NULL for TCP. */

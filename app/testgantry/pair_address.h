@@ -9,10 +9,21 @@
 #define TESTGANTRY_PAIR_ADDRESS_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
 
 #include "options.h"
+
+/** Returns true if the text is the path of a Unix socket: "unix:PATH", or a text with a slash. */
+bool address_is_path(const char *text);
+
+/**
+ * Splits "HOST:PORT" at its last colon, and removes the brackets of an IPv6 address. HOST may be
+ * empty. option: the name of the option, for messages. @return 0 or -1.
+ */
+int address_split(const char *option, const char *text, char host[ADDRESS_LEN],
+	char port[ADDRESS_LEN]);
 
 /** A parsed address. */
 struct address {

@@ -6,12 +6,9 @@
 #include "pair_talk.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <rte_common.h>
 
@@ -34,7 +31,7 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "frames have little-end
 static const char magic[4] = {'G', 'T', 'R', 'Y'};
 
 struct talk {
-	int fd;
+	struct stream *stream;
 	uint32_t give_up_s;
 	bool over;          /* the other process has ended, or nothing more can be sent */
 	uint64_t heard_ns;  /* time of the last received byte */
@@ -43,19 +40,20 @@ struct talk {
 	/* received bytes in `in`; bytes of the frame that talk_look() returned last */
 	size_t have, taken;
 	uint8_t in[sizeof(struct header) + TALK_MAX];
+	uint8_t out[sizeof(struct header) + TALK_MAX]; /* the frame that is sent */
 };
 
 int
-talk_create(int fd, uint32_t give_up_s, struct talk **talk)
+talk_create(struct stream *stream, uint32_t give_up_s, struct talk **talk)
 {
 	struct talk *t = calloc(1, sizeof(*t));
 
 	if (t == NULL) {
 		error_print("out of memory");
-		close(fd);
+		stream->close(stream);
 		return -1;
 	}
-	t->fd = fd;
+	t->stream = stream;
 	t->give_up_s = give_up_s;
 	t->heard_ns = t->looked_ns = t->said_ns = now_ns();
 	*talk = t;
@@ -85,13 +83,12 @@ static int hear_last(struct talk *t);
 static int
 send_bytes(struct talk *t, const void *data, size_t len)
 {
-	struct pollfd out = {.fd = t->fd, .events = POLLOUT};
 	const uint64_t end_ns = now_ns() + t->give_up_s * NSEC_PER_S;
 	const uint8_t *from = data;
 	ssize_t n;
 
 	while (len > 0) {
-		n = send(t->fd, from, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+		n = t->stream->send(t->stream, from, len);
 		if (n < 0 && errno != EAGAIN && errno != EINTR)
 			return hear_last(t);
 		if (n < 0 && now_ns() > end_ns) {
@@ -101,7 +98,7 @@ send_bytes(struct talk *t, const void *data, size_t len)
 			return over(t);
 		}
 		if (n < 0)
-			poll(&out, 1, WAIT_MS);
+			t->stream->wait(t->stream, true, WAIT_MS);
 		if (n < 0 && n_signals > 1)
 			return -1;
 		if (n > 0) {
@@ -119,9 +116,10 @@ talk_say(struct talk *t, enum talk_type type, const void *data, size_t len)
 	struct header h = {.version = TALK_VERSION, .type = type, .len = len};
 
 	memcpy(h.magic, magic, sizeof(magic));
-	if (send_bytes(t, &h, sizeof(h)) != 0)
-		return -1;
-	return send_bytes(t, data, len);
+	memcpy(t->out, &h, sizeof(h));
+	if (len != 0)
+		memcpy(t->out + sizeof(h), data, len);
+	return send_bytes(t, t->out, sizeof(h) + len);
 }
 
 /* ------------------------------------------------------------------ receiving */
@@ -140,7 +138,7 @@ receive(struct talk *t)
 	if (now - t->looked_ns > 2 * PING_NS)
 		t->heard_ns = now;
 	t->looked_ns = now;
-	n = recv(t->fd, t->in + t->have, sizeof(t->in) - t->have, MSG_DONTWAIT);
+	n = t->stream->recv(t->stream, t->in + t->have, sizeof(t->in) - t->have);
 	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
 		return refuse_end(t);
 	if (n > 0) {
@@ -201,7 +199,7 @@ refuse_error(struct talk *t, const struct talk_frame *f)
 }
 
 /*
- * Called when the socket takes no more bytes: looks for the other process's reason among the last
+ * Called when the stream takes no more bytes: looks for the other process's reason among the last
  * received bytes.
  */
 static int
@@ -215,7 +213,7 @@ hear_last(struct talk *t)
 		rc = take(t, &f);
 		if (rc == 1 && f.type == TALK_ERROR)
 			return refuse_error(t, &f);
-		n = rc == 0 ? recv(t->fd, t->in + t->have, sizeof(t->in) - t->have, MSG_DONTWAIT)
+		n = rc == 0 ? t->stream->recv(t->stream, t->in + t->have, sizeof(t->in) - t->have)
 			    : 0;
 		if (n > 0)
 			t->have += n;
@@ -254,11 +252,10 @@ talk_check(const struct talk_frame *f, enum talk_type type, size_t len)
 int
 talk_wait_any(struct talk *t, struct talk_frame *f)
 {
-	struct pollfd in = {.fd = t->fd, .events = POLLIN};
 	int n;
 
 	while ((n = talk_look(t, f)) == 0 && stop_signal == 0)
-		poll(&in, 1, WAIT_MS);
+		t->stream->wait(t->stream, false, WAIT_MS);
 	return n == 1 ? 0 : -1;
 }
 
@@ -289,6 +286,6 @@ talk_fail(struct talk *t, const char *error)
 void
 talk_end(struct talk *t)
 {
-	close(t->fd);
+	t->stream->close(t->stream);
 	free(t);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * The talk of two processes over their socket: short frames with addresses, keys, options, names of
- * files, and results. The bytes of files go by RDMA, not by the socket.
+ * The talk of two processes over their stream: short frames with addresses, keys, options, names of
+ * files, and results. The bytes of files go by RDMA, not by the stream.
  *
  *     talk_create -> (talk_say, talk_look, talk_wait)* -> (talk_fail) -> talk_end
  *
@@ -18,6 +18,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+#include "pair_stream.h"
 
 #define TALK_VERSION 1
 #define TALK_MAX     (16u << 10) /**< most bytes of a frame's content */
@@ -48,8 +50,8 @@ struct talk_frame {
 
 struct talk;
 
-/** Takes over a connected socket. give_up_s: seconds until a silent process counts as dead. */
-int talk_create(int fd, uint32_t give_up_s, struct talk **talk);
+/** Takes over a stream. give_up_s: seconds until a silent process counts as dead. */
+int talk_create(struct stream *stream, uint32_t give_up_s, struct talk **talk);
 
 /** Sends a frame. @return 0 or -1. */
 int talk_say(struct talk *t, enum talk_type type, const void *data, size_t len);
@@ -75,7 +77,7 @@ int talk_check(const struct talk_frame *f, enum talk_type type, size_t len);
  */
 void talk_fail(struct talk *t, const char *error);
 
-/** Closes the socket. */
+/** Closes the stream. */
 void talk_end(struct talk *t);
 
 #endif

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compares libgantry's binary interface with test/abi/gantry.abi: functions with their versions and
-prototypes, the layout of every struct, the values of enums and macros.
+"""Compares the binary interfaces of libgantry and libgantry_cm with test/abi/gantry.abi and test/abi/gantry_cm.abi:
+functions with their versions and prototypes, the layout of every struct, the values of enums and macros.
 
-usage: check_abi.py SOURCE BUILD            fails if the interface differs from the file
-       check_abi.py SOURCE BUILD --update   writes the file; after a release it refuses changes that break programs
+usage: check_abi.py SOURCE BUILD            fails if an interface differs from its file
+       check_abi.py SOURCE BUILD --update   writes the files; after a release it refuses changes that break programs
 
 doc/abi.md says what may change.
 """
@@ -16,8 +16,8 @@ import sys
 import tempfile
 
 SKIPPED = 77
-HEADERS = 'lib/gantry/include'
-FILE = 'test/abi/gantry.abi'
+LIBRARIES = ('gantry', 'gantry_cm')  # each has one header that includes its others
+HEADERS = ['lib/gantry/include', 'lib/gantry_cm/include']
 # Values that change with releases: versions, and the number of elements of an enum.
 NO_ABI = re.compile(r'GANTRY_(VERSION.*|API|EXPERIMENTAL|ALLOW_EXPERIMENTAL|\w+_H|(OP|STATUS|CARRIER|SIG_KIND|ENCRYPTED)_MAX)$')
 
@@ -44,12 +44,12 @@ def named(aux):
     return {name: f'{kind.strip()} {args}' for kind, name, args in found}
 
 
-def types(folder):
-    """Yields the lines of each struct and enum."""
+def types(name_of, folder):
+    """Yields the lines of each struct and enum of a library."""
     text = output('pahole', '--sizes', os.path.join(folder, 'all.o'))
-    structs = sorted(line.split()[0] for line in text.splitlines() if line.startswith('gantry_'))
+    structs = sorted(line.split()[0] for line in text.splitlines() if line.startswith(name_of + '_'))
     with open(os.path.join(folder, 'all.i'), encoding='utf-8') as f:
-        enums = sorted(set(re.findall(r'\benum (gantry_\w+)\s*\{', f.read())))
+        enums = sorted(set(re.findall(rf'\benum ({name_of}_\w+)\s*\{{', f.read())))
     for name in structs + enums:
         text = output('pahole', '-C', name, os.path.join(folder, 'all.o'))
         size = re.search(r'/\* size: (\d+)', text)
@@ -63,27 +63,27 @@ def types(folder):
             yield f'  {at} {length} ' + re.sub(r'\s+', ' ', kind)
 
 
-def macros(compiler):
-    """Yields a line for each macro that has a value."""
-    for name, value in sorted(re.findall(r'^#define (GANTRY_\w+) (.+)$', output(*compiler, '-E', '-dM'), re.M)):
+def macros(name_of, compiler):
+    """Yields a line for each macro of a library that has a value."""
+    for name, value in sorted(re.findall(rf'^#define ({name_of.upper()}_\w+) (.+)$', output(*compiler, '-E', '-dM'), re.M)):
         if not NO_ABI.match(name):
             yield f'macro {name} {value}'
 
 
-def interface(source, build):
-    """Returns the SONAME, and the lines of the file after its first line."""
+def interface(name, source, build):
+    """Returns the SONAME of a library, and the lines of its file after the first line."""
     with tempfile.TemporaryDirectory(prefix='check-abi.') as folder:
         whole = os.path.join(folder, 'all.c')
         with open(whole, 'w', encoding='utf-8') as f:
-            f.write('#include <gantry.h>\n')
-        compiler = ['gcc', '-I', os.path.join(source, HEADERS), '-D', 'GANTRY_ALLOW_EXPERIMENTAL', whole]
+            f.write(f'#include <{name}.h>\n')
+        compiler = ['gcc', *(f'-I{os.path.join(source, headers)}' for headers in HEADERS), '-D', 'GANTRY_ALLOW_EXPERIMENTAL', whole]
         output(*compiler, '-g', '-fno-eliminate-unused-debug-types', '-fno-eliminate-unused-debug-symbols', '-c', '-o',
                os.path.join(folder, 'all.o'))
         output(*compiler, '-E', '-o', os.path.join(folder, 'all.i'))
-        library = os.path.join(build, 'lib/gantry/libgantry.so')
+        library = os.path.join(build, f'lib/{name}/lib{name}.so')
         soname = re.search(r'SONAME.*\[(.*)\]', output('readelf', '-d', library))[1]
         check = compiler + ['-c', '-o', os.path.join(folder, 'all.o2')]
-        return soname, [*sorted(functions(library, folder, check)), *types(folder), *macros(compiler)]
+        return soname, [*sorted(functions(library, folder, check)), *types(name, folder), *macros(name, compiler)]
 
 
 def blocks(lines):
@@ -131,14 +131,11 @@ def breaks(old, new):
             yield f'changed inside: {head}'
 
 
-def main():
-    source, build, *rest = sys.argv[1:]
-    for tool in ('gcc', 'pahole', 'nm', 'readelf'):
-        if shutil.which(tool) is None:
-            print(f'skipped: {tool} is not installed')
-            return SKIPPED
-    soname, lines = interface(source, build)
-    path = os.path.join(source, FILE)
+def check(name, source, build, is_update):
+    """Checks a library, or writes its file. Returns true if its interface is as it should be."""
+    soname, lines = interface(name, source, build)
+    file = f'test/abi/{name}.abi'
+    path = os.path.join(source, file)
     said, old = ['soname', '', 'unreleased'], []
     if os.path.exists(path):
         with open(path, encoding='utf-8') as f:
@@ -146,26 +143,35 @@ def main():
         said = said.split()
     released = said[2] == 'released'
     broken = list(breaks(old, lines)) if said[1] == soname else []
-    if rest == ['--update']:
+    if is_update:
         if broken and released:
             print('\n'.join(broken))
             print(f'These break programs that were linked with {soname}: keep them, or raise its soversion (doc/abi.md)')
-            return 1
+            return False
         with open(path, 'w', encoding='utf-8') as f:
             state = 'released' if released and said[1] == soname else 'unreleased'
             f.write('\n'.join([f'soname {soname} {state}', *lines]) + '\n')
-        print(f'{FILE}: {len(lines)} lines')
-        return 0
+        print(f'{file}: {len(lines)} lines')
+        return True
     if said[1] == soname and old == lines:
-        print(f'{soname}: {len(lines)} lines as in {FILE}')
-        return 0
+        print(f'{soname}: {len(lines)} lines as in {file}')
+        return True
     for line in sorted(set(old) - set(lines)):
         print(f'- {line.strip()}')
     for line in sorted(set(lines) - set(old)):
         print(f'+ {line.strip()}')
     print('\n'.join(broken) or 'Nothing of this breaks a program.')
-    print(f'The interface is not that of {FILE}. If the change is meant, write it anew:\n  {FILE.replace("gantry.abi", "check_abi.py")} . BUILD --update')
-    return 1
+    print(f'The interface is not that of {file}. If the change is meant, write it anew:\n  test/abi/check_abi.py . BUILD --update')
+    return False
+
+
+def main():
+    source, build, *rest = sys.argv[1:]
+    for tool in ('gcc', 'pahole', 'nm', 'readelf'):
+        if shutil.which(tool) is None:
+            print(f'skipped: {tool} is not installed')
+            return SKIPPED
+    return 0 if all([check(name, source, build, rest == ['--update']) for name in LIBRARIES]) else 1
 
 
 if __name__ == '__main__':

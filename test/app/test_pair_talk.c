@@ -51,7 +51,7 @@ start(int *fd)
 	int fds[2];
 
 	CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
-	CHECK_EQ(talk_create(fds[0], GIVE_UP_S, &t), 0);
+	CHECK_EQ(talk_create(stream_of_socket(fds[0]), GIVE_UP_S, &t), 0);
 	*fd = fds[1];
 	setup();
 	return t;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs other people's programs under the launcher, whose path is the test's first argument."""
 import glob
+import itertools
 import os
 import shutil
 import signal
@@ -53,13 +54,13 @@ class Case(unittest.TestCase):
 
 
 class End:
-    """One of two programs that talk to each other. Its output goes to a file, because a full pipe would stop it."""
+    """One of two programs that talk to each other. Its output goes to files, because a full pipe would stop it."""
 
     def __init__(self, name, argv, env):
         self.name, self.argv = name, argv
-        self.log = tempfile.TemporaryFile('w+', encoding='utf-8', errors='replace')
-        self.process = subprocess.Popen([LAUNCHER, *argv], env=env, stdin=subprocess.DEVNULL, stdout=self.log,
-                                        stderr=subprocess.STDOUT, start_new_session=True)
+        self.logs = [tempfile.TemporaryFile('w+', encoding='utf-8', errors='replace') for _ in range(2)]
+        self.process = subprocess.Popen([LAUNCHER, *argv], env=env, stdin=subprocess.DEVNULL, stdout=self.logs[0],
+                                        stderr=self.logs[1], start_new_session=True)
 
     def listens_on(self, port):
         """Tells whether a socket of this network namespace listens on the TCP port."""
@@ -73,6 +74,13 @@ class End:
                 return True
         return False
 
+    def listens_by_cm(self, space, number):
+        """Tells whether an id of rdma_cm listens at a port of the space 'tcp' or 'udp'."""
+        with open(f'/proc/{self.process.pid}/net/unix', encoding='utf-8', errors='replace') as f:
+            rows = [line.split() for line in f]
+        # The fourth column has the flag __SO_ACCEPTCON of a socket that listens.
+        return any(row[-1] == f'@softhca/cm/{space}/{number}' and int(row[3], 16) & 0x10000 for row in rows[1:])
+
     def wait(self, seconds):
         """Waits for the end. Returns the exit code, or None if the program still runs."""
         try:
@@ -81,31 +89,44 @@ class End:
             return None
 
     def output(self):
-        self.log.seek(0)
-        return self.log.read()
+        """Returns what the program has written to its standard error, and then to its standard output."""
+        text = ''
+        for log in reversed(self.logs):
+            log.seek(0)
+            text += log.read()
+        return text
 
     def stop(self):
         """Ends the program and its children. It may be called again."""
-        if self.log.closed:
+        if self.logs[0].closed:
             return
         try:
             os.killpg(self.process.pid, signal.SIGKILL)
         except ProcessLookupError:
             pass
         self.process.wait()
-        self.log.close()
+        for log in self.logs:
+            log.close()
 
 
 class PairCase(Case):
     """Two processes that find each other at a TCP port, and then talk over their adapters."""
-    PATIENCE = 100  # seconds; on a busy machine a program may wait long for a CPU
+    PATIENCE = 300  # seconds; on a busy machine a program may wait long for a CPU
+
+    # From these the kernel takes no port for a connection (ip_local_port_range), so a chosen port stays free.
+    PORTS = range(20000, 32000)
+    ports = itertools.count(os.getpid() * 100)
 
     def new_port(self):
-        """Chooses a free port, for the next pair."""
-        with socket.socket() as s:
-            s.bind(('127.0.0.1', 0))
-            self.port = s.getsockname()[1]
-        return str(self.port)
+        """Chooses a free TCP port for a pair."""
+        while True:
+            port = self.PORTS[next(self.ports) % len(self.PORTS)]
+            with socket.socket() as s:
+                try:
+                    s.bind(('', port))
+                    return port
+                except OSError:
+                    continue
 
     def start(self, name, argv, **settings):
         if shutil.which(argv[0]) is None:
@@ -118,16 +139,20 @@ class PairCase(Case):
         self.fail('\n'.join([reason, *(f'---- {end.name}: {" ".join(end.argv)}\n{end.output()[-6000:]}'
                                        for end in ends)]))
 
-    def serve(self, argv, **settings):
-        """Starts a server. Returns it when it listens."""
-        server = self.start('server', argv, **settings)
-        last = time.monotonic() + self.PATIENCE
-        while not server.listens_on(self.port):
-            if server.wait(0.005) is not None:
-                self.give_up(f'the server ended with {server.process.returncode} before it listened', server)
-            if time.monotonic() > last:
-                self.give_up(f'the server does not listen on port {self.port}', server)
-        return server
+    def start_pairs(self, pairs, **settings):
+        """Starts pairs of programs, all at the same time. pairs: [(port, server's argv, client's argv), ...]. A client
+        starts when its server listens on the port. Returns [(server, client), ...]."""
+        servers = [self.start('server', argv, **settings) for _, argv, _ in pairs]
+        clients = []
+        for server, (port, _, client) in zip(servers, pairs):
+            last = time.monotonic() + self.PATIENCE
+            while not server.listens_on(port):
+                if server.wait(0.005) is not None:
+                    self.give_up(f'the server ended with {server.process.returncode} before it listened', server)
+                if time.monotonic() > last:
+                    self.give_up(f'the server does not listen on port {port}', server)
+            clients.append(self.start('client', client, **settings))
+        return list(zip(servers, clients))
 
     def expect_end(self, end, *others):
         code = end.wait(self.PATIENCE)
@@ -135,18 +160,21 @@ class PairCase(Case):
             self.give_up(f'the {end.name} did not end' if code is None else f'the {end.name} ended with {code}',
                          end, *others)
 
-    def pair(self, server, client, **settings):
-        """Runs both programs to their ends, which must be good. Returns the outputs of the server and the client."""
-        ends = [self.serve(server, **settings)]
-        ends.append(self.start('client', client, **settings))
-        self.expect_end(ends[1], ends[0])
-        self.expect_end(*ends)
-        outputs = [end.output() for end in ends]
-        for end, output in zip(ends, outputs):
-            # Each adapter says one line, that it is there. All other lines are about errors.
-            if output.count('softhca: ') != 1:
-                self.give_up(f'the adapter of the {end.name} reports something', *ends)
-            end.stop()
+    def run_pairs(self, pairs, may_say=None, **settings):
+        """Runs pairs as start_pairs() does, to their ends, which must be good. may_say: a line that adapters may log. Returns
+        [(server's output, client's output), ...]."""
+        outputs = []
+        for ends in self.start_pairs(pairs, **settings):
+            self.expect_end(ends[1], ends[0])
+            self.expect_end(*ends)
+            outputs.append([end.output() for end in ends])
+            for end, output in zip(ends, outputs[-1]):
+                # Each adapter says one line, that it is there. All other lines are about errors.
+                lines = [line for line in output.splitlines() if 'softhca: ' in line]
+                if len([line for line in lines if may_say is None or may_say not in line]) != 1:
+                    self.give_up(f'the adapter of the {end.name} reports something', *ends)
+            for end in ends:
+                end.stop()
         return outputs
 
 

@@ -244,7 +244,8 @@ main(int argc, char **argv)
 	MPI_Init(&argc, &argv);
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
 	if (size != 1) {
-		fprintf(stderr, "mpi_self: run it with -np 1: two processes have two adapters\n");
+		fprintf(stderr,
+			"mpi_self: run it with -np 1: it sends to itself; mpi_ranks is for several processes\n");
 		MPI_Abort(MPI_COMM_WORLD, 2);
 	}
 	src = buffer_new();

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs rdma-core's own tests on the emulated adapter: those that Debian ships, or those of a build.
 
-All tests are run, module by module. If a test ends the interpreter, the tests after it are run in a new interpreter.
+All tests are run, module by module, each module in an interpreter of its own. If a test ends the interpreter, the tests
+after it are run in a new interpreter.
 Each test that the list file names must say "ok": a skip, as without a device or a capability, is a failure. Any other
 test may be skipped, but must not fail. A test that a line "fails NAME" names must fail. At least as many tests as the
 line "floor N" says must say "ok".
@@ -10,9 +11,11 @@ line "floor N" says must say "ok".
 With --build, the tests, pyverbs and the libraries are those of another rdma-core. It may be of another
 version than the list: a listed test that it does not have is no failure, and the floor is not checked.
 
-usage: test_rdma_core.py LAUNCHER LIST [--build BUILD] [--may-fail PATTERN]... [--names] [--table FILE]
-                         [MODULE...]
+usage: test_rdma_core.py LAUNCHER LIST [--build BUILD] [--together] [--may-fail PATTERN]... [--names]
+                         [--table FILE] [MODULE...]
   --build BUILD        the build directory of an rdma-core, as cmake and ninja left it
+  --together           runs all modules in one interpreter, except for those that need settings of the adapter:
+                       the start of an interpreter takes longer than the tests of most modules
   --may-fail PATTERN   names of tests that may fail, as in a shell: 'tests.test_flow.*'
   --names              prints each test's result
   --table FILE         writes the results of all tests, as a page
@@ -20,6 +23,8 @@ usage: test_rdma_core.py LAUNCHER LIST [--build BUILD] [--may-fail PATTERN]... [
 """
 import argparse
 import collections
+import contextlib
+import fcntl
 import fnmatch
 import glob
 import gzip
@@ -32,11 +37,13 @@ import sys
 import tempfile
 
 SOURCE = '/usr/share/doc/rdma-core/tests'
-MODULE_TIMEOUT = 400
+MODULE_TIMEOUT = 400  # seconds for an interpreter; below test_timeout of test/meson.build
 SKIP = 77
 # Profiles of the adapter for a module's tests, which are used one after the other: tests that the first profile skips
 # are run with the second. add_settings() adds further profiles.
-SETTINGS = {'test_mlx5_lag_affinity': [{'SOFTHCA_LAG': '1'}]}
+SETTINGS = {'test_mlx5_lag_affinity': [{'SOFTHCA_LAG': '1'}],
+            # They take the address of the port's network interface.
+            'test_rdmacm': [{'SOFTHCA_NETDEV': 'lo'}], 'test_mlx5_rdmacm': [{'SOFTHCA_NETDEV': 'lo'}]}
 
 # The program that runs the tests, under the launcher. Between two polls of a CQ, the tests call perf_counter(). This
 # perf_counter() also yields the CPU, because the adapter's thread may need the CPU: otherwise each completion might
@@ -217,14 +224,24 @@ def run_profile(rdma_core, launcher, folder, settings, names):
     return verdicts, log
 
 
+@contextlib.contextmanager
+def cm_port(module):
+    """Lets only one run of a module of rdma_cm go on at a time: its tests always listen on the same port."""
+    with open(os.path.join(tempfile.gettempdir(), 'gantry-rdmacm.lock'), 'a', encoding='ascii') as lock:
+        if 'rdmacm' in module:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def run_module(rdma_core, launcher, folder, names):
-    """Runs every test of a module, with one profile of the adapter after the other, until a profile does not skip the
-    test."""
+    """Runs every test of a module, or of modules that need no settings, with one profile of the adapter after the other,
+    until a profile does not skip the test."""
     verdicts, log = {}, ''
     for settings in SETTINGS.get(names[0].split('.')[1], [{}]):
         left = [name for name in names if verdicts.get(name, 'skipped').startswith('skipped')]
         if left:
-            found, output = run_profile(rdma_core, launcher, folder, settings, left)
+            with cm_port(names[0].split('.')[1]):
+                found, output = run_profile(rdma_core, launcher, folder, settings, left)
             verdicts.update(found)
             log += output
     return verdicts, log
@@ -301,6 +318,7 @@ def arguments():
     parser.add_argument('launcher')
     parser.add_argument('list')
     parser.add_argument('--build')
+    parser.add_argument('--together', action='store_true')
     parser.add_argument('--may-fail', action='append', default=[])
     parser.add_argument('--names', action='store_true')
     parser.add_argument('--table')
@@ -318,18 +336,18 @@ def main():
         unpack(rdma_core.tests, folder)
         add_settings(folder)
         names = all_names(rdma_core, folder)
-        modules = collections.OrderedDict()
+        groups = collections.OrderedDict()
         for name in names:
-            modules.setdefault(name.split('.')[1], []).append(name)
-        for module, tests in modules.items():
-            if args.modules and module not in args.modules:
-                continue
-            found, logs[module] = run_module(rdma_core, launcher, folder, tests)
+            module = name.split('.')[1]
+            if not args.modules or module in args.modules:
+                groups.setdefault('' if args.together and module not in SETTINGS else module, []).append(name)
+        for group, tests in groups.items():
+            found, logs[group] = run_module(rdma_core, launcher, folder, tests)
             verdicts.update((name, found[name]) for name in tests)
     must, bad = judge(args, names, verdicts)
     floor = 0 if args.modules or args.build else read_list(args.list)[2]
     for module in sorted({name.split('.')[1] for name in bad}):
-        print(logs.get(module, ''))
+        print(logs.pop(module, '') or logs.pop('', ''))
     if args.names:
         print_names(verdicts)
     for name, verdict in bad.items():

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs the example two_processes as a user does: one process listens, the other connects.
+"""Runs the example two_processes or two_processes_cm as a user does: one process listens, the other connects.
 
 usage: test_two_processes.py TWO_PROCESSES
 """
@@ -15,7 +15,9 @@ EAL = ["--no-huge", "-m", "64", "--no-shconf", "--no-pci", "--no-telemetry", "--
 
 def main(program):
     with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "socket")
+        # two_processes_cm has a port instead of a path: 0 is a free one, which its first line names.
+        by_port = os.path.basename(program) == "two_processes_cm"
+        path = "0" if by_port else os.path.join(folder, "socket")
         with subprocess.Popen([program, *EAL, "listen", path], stdout=subprocess.PIPE) as listens:
             try:
                 lines = []
@@ -23,7 +25,8 @@ def main(program):
                     lines.append(listens.stdout.readline())
                     if lines[-1] == b"":
                         sys.exit("it does not listen")
-                connects = subprocess.run([program, *EAL, "connect", path], stdout=subprocess.PIPE, timeout=TIMEOUT, check=False)
+                where = ["127.0.0.1", lines[-1].split()[-1].decode()] if by_port else [path]
+                connects = subprocess.run([program, *EAL, "connect", *where], stdout=subprocess.PIPE, timeout=TIMEOUT, check=False)
                 out = listens.communicate(timeout=TIMEOUT)[0]
             finally:
                 listens.kill()

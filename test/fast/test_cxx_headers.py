@@ -89,9 +89,9 @@ def main():
     with tempfile.TemporaryDirectory(prefix='test-cxx-headers.') as folder:
         paths = install(build, folder)
         # The same options as in pkg-config: the folder of each library.
-        options = [f'-I{folder}/{name}' for name in ('hwq', 'gantry', '')] + others(build)
+        options = [f'-I{folder}/{name}' for name in ('hwq', 'gantry', 'gantry_cm', '')] + others(build)
         faults = list(check_headers(paths, options))
-        for library in ('hwq', 'gantry'):
+        for library in ('hwq', 'gantry', 'gantry_cm'):
             faults += check_names(source, library, paths, options, folder)
     for fault in faults:
         print(fault)

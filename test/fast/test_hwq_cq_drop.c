@@ -78,11 +78,41 @@ all_bits_of_the_number(void)
 	}
 }
 
+/*
+ * A QP with an SRQ has sends and receives in the CQ. The drop gives the entries of its receives
+ * back to the SRQ, and no entry with the index of a send.
+ */
+static void
+entries_of_an_srq(void)
+{
+	static uint8_t ring[8 * 32] __attribute__((aligned(64)));
+	static uint64_t wr_ids[8];
+	static __be32 srq_dbrec;
+	const uint32_t mine = 0x123456, qpn[] = {mine, mine, 7, mine, mine};
+	struct hwq_srq srq = {.srqn = 1};
+	unsigned int i;
+
+	for (i = 0; i < 8; i++)
+		ring[i * 32 + 3] = (uint8_t)(i + 1); /* each entry has the index of the next */
+	hwq_srq_init(&srq, ring, 8, 32, &srq_dbrec, wr_ids);
+	start(qpn, 5);
+	/* Entries 1 and 4 are of receives (opcodes 2 and 14), and all others of sends. */
+	entries[1 * 64 + 63] = 2 << 4;
+	entries[4 * 64 + 63] = 14 << 4;
+	hwq_cq_drop(&cq, mine, &srq);
+	/* The newest CQE is dropped first. The list ends with the entries that came back. */
+	CHECK_EQ(srq.tail, 1, "the last free entry");
+	CHECK_EQ(ring[7 * 32 + 3], 4, "the entry after the old tail");
+	CHECK_EQ(ring[4 * 32 + 3], 1, "the entry after it");
+	expect((const uint32_t[][2]){{7, 2}}, 1, "one entry of another QP is left");
+}
+
 int
 main(void)
 {
 	RUN("a drop takes the entries of one QPN, by all of its 24 bits, and keeps the others' "
 	    "order",
 		all_bits_of_the_number());
+	RUN("a drop gives an SRQ the entries of receives back, and no other", entries_of_an_srq());
 	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

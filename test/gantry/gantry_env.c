@@ -13,6 +13,7 @@
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_log.h>
+#include <rte_malloc.h>
 #include <rte_ring.h>
 
 #include <softhca.h>
@@ -20,6 +21,7 @@
 #include "gantry_engine.h"
 #include "gantry_env.h"
 #include "gantry_mem.h"
+#include "gantry_queue.h"
 
 #define GUARD_LEN 4096
 /* MiB of huge pages. EAL's memory also grows in steps of 64 MiB. */
@@ -58,6 +60,22 @@ env_refuse_fork_init(void)
 	CHECK(ibv_fork_init() != 0);
 }
 
+/* Blocks of EAL's heaps that were in use when EAL had started. */
+static uint32_t heap_blocks;
+
+static uint32_t
+count_heap_blocks(void)
+{
+	struct rte_malloc_socket_stats stats;
+	uint32_t n = 0;
+	int i;
+
+	for (i = 0; i < RTE_MAX_NUMA_NODES; i++)
+		if (rte_malloc_get_socket_stats(i, &stats) == 0)
+			n += stats.alloc_count;
+	return n;
+}
+
 /* telemetry: EAL's argument --telemetry or --no-telemetry. prefix: the value of --file-prefix. */
 static void
 init(unsigned int n_workers, char *telemetry, char *prefix)
@@ -77,8 +95,10 @@ init(unsigned int n_workers, char *telemetry, char *prefix)
 	n = snprintf(lcores, sizeof(lcores), "0@%d", cpu[0]);
 	for (i = 1; i <= n_workers; i++)
 		n += snprintf(lcores + n, sizeof(lcores) - n, ",%u@%d", i, cpu[n_cpus > 1]);
-	if (rte_eal_init(RTE_DIM(argv) - 1, argv) >= 0)
+	if (rte_eal_init(RTE_DIM(argv) - 1, argv) >= 0) {
+		heap_blocks = count_heap_blocks();
 		return;
+	}
 	fprintf(stderr,
 		"EAL did not start: %s. Its lines above say why.\n"
 		"The engine's tests need it; it was given %s -m 64 --lcores %s.\n"
@@ -186,14 +206,96 @@ env_run(const struct check_case *cases, unsigned int n, int argc, char **argv)
 	CHECK(ran > 0);
 }
 
+static void
+judge_streams(const struct gantry_queue *q)
+{
+	uint32_t i, n_free = 0;
+
+	CHECK_EQ(q->stream.n_cancelled, 0, "cancelled descriptors that still wait");
+	CHECK(!q->stream.splitting && q->stream.issue == q->stream.head);
+	for (i = 0; i < q->max_peers; i++)
+		n_free += q->peer[i].use == GANTRY_PEER_FREE;
+	CHECK_EQ(n_free, q->n_free_peers, "free numbers of peers");
+}
+
+static void
+judge_counters(const struct gantry_queue *q)
+{
+	const struct gantry_stats s = env_stats(q);
+	uint64_t by_status = 0, copies = 0;
+	unsigned int i;
+
+	for (i = 0; i < GANTRY_STATS_STATUSES; i++)
+		by_status += s.by_status[i];
+	for (i = 0; i < GANTRY_STATS_CARRIERS; i++)
+		copies += s.copies[i];
+	CHECK_EQ(by_status, s.completed, "completions, by status");
+	CHECK_EQ(s.submitted, s.completed);
+	CHECK(copies <= s.completed, "%llu copies", (unsigned long long)copies);
+	CHECK_EQ(s.copies[GANTRY_CARRIER_USUAL], 0);
+	CHECK(s.doorbells <= s.wqes);
+	CHECK_EQ(s.txn_done, s.txn_opened);
+	CHECK(s.txn_cancelled <= s.txn_opened);
+	for (i = 0; i < RTE_DIM(s.reserved); i++)
+		CHECK_EQ(s.reserved[i], 0);
+}
+
+void
+env_judge_idle(const struct gantry_queue *q)
+{
+	const struct gantry_txn_open *t;
+	uint32_t n = 0;
+
+	if (q->cells.cell != NULL)
+		CHECK_EQ(q->cells.n_free, GANTRY_CELLS, "words for results of atomics");
+	if (q->txns.open != NULL) {
+		SLIST_FOREACH(t, &q->txns.free, next_free)
+		n++;
+		CHECK_EQ(n, q->txns.n, "free transactions");
+		CHECK_EQ(q->txns.n_stopped, 0, "stopped connections");
+	}
+	judge_streams(q);
+	judge_counters(q);
+}
+
+int __real_gantry_queue_destroy(struct gantry_queue *q) __attribute__((weak));
+int __wrap_gantry_queue_destroy(struct gantry_queue *q);
+int
+__wrap_gantry_queue_destroy(struct gantry_queue *q)
+{
+	if (gantry_in_flight(q) == 0)
+		env_judge_idle(q);
+	return __real_gantry_queue_destroy(q);
+}
+
+void
+env_judge_regions(struct gantry *g)
+{
+	struct gantry_region_dir *dir = &g->regions;
+	const struct gantry_region *r;
+	uint64_t end = UINT64_MAX, bytes = 0;
+	uint32_t n = 0;
+
+	pthread_mutex_lock(&dir->lock);
+	for (; (r = gantry_region_overlap(dir, 0, end)) != NULL; end = r->addr) {
+		bytes += r->len;
+		n++;
+	}
+	CHECK_EQ(g->n_regions, n, "registered regions");
+	CHECK_EQ(g->mem_len, bytes, "registered bytes");
+	pthread_mutex_unlock(&dir->lock);
+}
+
 int
 env_done(struct gantry *g, struct gantry_mem *const *mem, unsigned int n)
 {
 	unsigned int i;
 
+	env_judge_regions(g);
 	for (i = 0; i < n; i++)
 		CHECK_EQ(gantry_mem_unregister(mem[i], CHECK_PATIENCE_MS), 0);
 	CHECK_EQ(gantry_destroy(g), 0);
+	CHECK_EQ(count_heap_blocks(), heap_blocks, "blocks of EAL's heaps");
 	rte_eal_cleanup();
 	return exit_code();
 }

@@ -55,8 +55,17 @@ void env_need(const struct gantry *g, enum env_need need);
 void env_run(const struct check_case *cases, unsigned int n, int argc, char **argv);
 
 /*
- * Unregisters the memory, destroys the engine and ends EAL; each call must succeed. Returns the
- * exit code: 0, or CHECK_SKIP.
+ * Checks what must hold for every queue that has nothing in flight: no word for the result of an
+ * atomic, no transaction and no peer number is lost, and the counters agree with each other. Test
+ * programs that are linked with --wrap=gantry_queue_destroy make this call for each queue that they
+ * destroy, also for the queues of workers.
+ */
+void env_judge_idle(const struct gantry_queue *q);
+/* Checks that the engine has counted its registered regions and their bytes. */
+void env_judge_regions(struct gantry *g);
+/*
+ * Calls env_judge_regions(). Unregisters the memory, destroys the engine and ends EAL; each call
+ * must succeed. Returns the exit code: 0, or CHECK_SKIP.
  */
 int env_done(struct gantry *g, struct gantry_mem *const *mem, unsigned int n);
 

@@ -1238,6 +1238,63 @@ a_removal_waits_for_receives_posted_before(void)
 	env_unmap(other, 4096);
 }
 
+/*
+ * As above, while copies of the target's queue wait for a repair: when they are posted again,
+ * gantry_mem_unregister() waits for them too. It must still wait for each receive once only.
+ */
+static void
+a_removal_waits_for_receives_and_for_a_repair(void)
+{
+	struct gantry_queue *t = env_queue(g, 8), *q = env_queue(g, 8);
+	struct gantry_conn *own = &t->conn[GANTRY_CONN_OWN];
+	struct gantry_desc copy[2] = {env_copy(src, dst + 4096, 64), env_copy(src, dst + 8192, 64)};
+	struct gantry_recv r = recv_at(1, dst, 64), more;
+	struct gantry_recv_comp recv_comp;
+	struct gantry_comp comp[2];
+	struct gantry_mem *mem;
+	struct gantry_addr addr;
+	uint8_t *other = env_map(4096);
+	uint64_t end = env_patience();
+	uint16_t at, to;
+
+	at = target(t, 4, &addr);
+	to = peer_to(q, &addr);
+	CHECK_EQ(gantry_mem_register(g, other, 4096, 0, &mem), 0);
+	CHECK_EQ(gantry_recv_post(t, at, &r, 1), 1);
+	arm("refuse call=modify_qp errno=5 times=1");
+	arm("complete syndrome=0x04");
+	CHECK_EQ(gantry_submit(t, copy, 2), 2);
+	while (own->state != GANTRY_CONN_BROKEN) {
+		gantry_rest(t);
+		env_pump();
+		CHECK(rte_get_timer_cycles() < end);
+	}
+	own->repair_tsc = UINT64_MAX;
+	CHECK_EQ(gantry_mem_unregister(mem, 0), -ETIMEDOUT);
+	gantry_rest(t);
+	CHECK_EQ(gantry_mem_unregister(mem, 0), -ETIMEDOUT);
+	own->repair_tsc = 0;
+	env_collect(t, comp, 2);
+	CHECK_EQ(comp[0].status, GANTRY_LOCAL_ERROR);
+	CHECK_EQ(comp[1].status, GANTRY_OK);
+	CHECK_EQ(env_stats(t).replays, 1);
+	gantry_rest(t);
+	CHECK_EQ(gantry_mem_unregister(mem, 0), -ETIMEDOUT);
+	more = recv_at(2, dst + 64, 64);
+	CHECK_EQ(gantry_recv_post(t, at, &more, 1), 1);
+	CHECK_EQ(env_do_one(q, message(GANTRY_OP_SEND, to, 64, 0)), GANTRY_OK);
+	recv_collect(t, &recv_comp, 1);
+	CHECK_EQ(recv_comp.cookie, 1);
+	gantry_rest(t);
+	CHECK_EQ(gantry_mem_unregister(mem, 0), 0);
+	CHECK_EQ(gantry_peer_close(t, at), 0);
+	recv_collect(t, &recv_comp, 1);
+	CHECK(recv_comp.cookie == 2 && recv_comp.status == GANTRY_FLUSHED);
+	env_queue_done(q);
+	env_queue_done(t);
+	env_unmap(other, 4096);
+}
+
 /* ------------------------------------------------------------------ settings and refusals */
 
 static void
@@ -1691,6 +1748,8 @@ static const struct check_case cases[] = {
 		a_closed_target_gives_messages_that_have_arrived},
 	{"a removal waits for receives that were posted before it",
 		a_removal_waits_for_receives_posted_before},
+	{"a removal waits for receives and for a repair",
+		a_removal_waits_for_receives_and_for_a_repair},
 	{"settings are those of the first DC peer", settings_are_those_of_the_first_dc_peer},
 	{"a device without DC is reported", a_device_without_dc_is_told},
 	{"an initiator reaches many targets", an_initiator_reaches_many_targets},

@@ -298,6 +298,7 @@ limits_are_told(void)
 	CHECK_EQ(queue.depth, 512);
 	CHECK_EQ(queue.max_peers, 64);
 	CHECK_EQ(queue.port, 0);
+	CHECK(strcmp(queue.device, ibv_get_device_name(ctx->device)) == 0, "%s", queue.device);
 	env_queue_done(q);
 	CHECK_EQ(info.max_copy_len,
 		dv.max_wr_memcpy_length != 0 ? dv.max_wr_memcpy_length : 1u << 30);

@@ -799,6 +799,45 @@ the_cpu_copies_nothing_when_the_device_is_lost(void)
 }
 
 /*
+ * A DC peer is opened when the queue has already handled the loss, and the device has not refused
+ * the calls. Descriptors to it must not wait for ever. This case sets the loss by itself.
+ */
+static void
+a_dc_peer_that_is_opened_after_the_loss_is_lost_too(void)
+{
+	const struct gantry_peer_conf target = {.transport = GANTRY_TRANSPORT_DC_TARGET};
+	const struct gantry_peer_conf dc = {.transport = GANTRY_TRANSPORT_DC};
+	uint64_t end = env_patience();
+	struct gantry_addr addr;
+	struct gantry_desc d;
+	struct gantry_comp comp;
+	struct lost_engine e;
+	uint16_t at, to;
+
+	if (!env_is_pumped() || env_lacks(g, ENV_DC))
+		return;
+	lost_engine_create(&e, 0);
+	atomic_store(&e.g->device_lost, true);
+	while (!e.q->device_lost)
+		CHECK_EQ(gantry_poll(e.q, &comp, 1), 0);
+	CHECK_EQ(gantry_peer_open(e.q, &target, &at, &addr), 0);
+	CHECK_EQ(gantry_peer_open(e.q, &dc, &to, NULL), 0);
+	CHECK_EQ(gantry_peer_connect(e.q, to, &addr), 0);
+	d = write_of(&e, 1);
+	d.peer = to;
+	CHECK_EQ(gantry_submit(e.q, &d, 1), 1);
+	/* The adapter does not run, so no CQE comes. */
+	while (gantry_poll(e.q, &comp, 1) == 0)
+		CHECK(rte_get_timer_cycles() < end);
+	CHECK_EQ(comp.status, GANTRY_DEVICE_LOST);
+	atomic_store(&e.g->device_lost, false);
+	arm("device_fatal");
+	while (!e.g->device_lost)
+		env_pump();
+	lost_engine_destroy(&e);
+}
+
+/*
  * A worker without work must notice that the device is lost. gantry_worker_turn() checks the device
  * as rarely as gantry_poll() does.
  */
@@ -990,6 +1029,8 @@ enum step {
 };
 static enum step pump_before;
 static uint32_t refuse_fails;
+/* True: hwq_qp_fail() succeeds and does nothing, as if the device were slow to flush. */
+static bool slow_to_flush;
 
 int __real_hwq_qp_fail(struct hwq_qp *qp);
 int __wrap_hwq_qp_fail(struct hwq_qp *qp);
@@ -1002,6 +1043,8 @@ __wrap_hwq_qp_fail(struct hwq_qp *qp)
 	}
 	if (pump_before == STEP_FAIL)
 		pump();
+	if (slow_to_flush)
+		return 0;
 	return __real_hwq_qp_fail(qp);
 }
 
@@ -1206,16 +1249,28 @@ static void
 a_split_write_waits_for_the_flush(void)
 {
 	struct gantry_queue *q = queue_of(g, SHORT_MS, 0);
+	uint64_t end = env_patience();
 	struct gantry_desc d;
+	struct gantry_conn *c;
 	struct gantry_comp comp;
 	uint16_t pa, pb;
 
 	env_connect(q, &pa, q, &pb);
-	q->conn[q->peer[pa].conn].max_len = 64;
+	c = &q->conn[q->peer[pa].conn];
+	c->max_len = 64;
 	d = arena_write(0, pa);
 	d.len = LONG;
 	arm("late ms=60000 op=3");
-	submit_all(q, &d, &comp, 1);
+	CHECK_EQ(gantry_submit(q, &d, 1), 1);
+	slow_to_flush = true;
+	while (c->state != GANTRY_CONN_FAILING) {
+		CHECK_EQ(env_poll(q, &comp, 1), 0);
+		CHECK(rte_get_timer_cycles() < end);
+	}
+	CHECK_EQ(env_poll(q, &comp, 1), 0);
+	slow_to_flush = false;
+	CHECK_EQ(hwq_qp_fail(c->qp), 0);
+	env_collect(q, &comp, 1);
 	CHECK_EQ(comp.status, GANTRY_TIMED_OUT);
 	env_queue_done(q);
 }
@@ -1481,6 +1536,8 @@ static const struct check_case cases[] = {
 		what_waits_for_a_repair_comes_back_when_the_device_is_lost},
 	{"the CPU copies nothing when the device is lost",
 		the_cpu_copies_nothing_when_the_device_is_lost},
+	{"a DC peer that is opened after the loss is lost too",
+		a_dc_peer_that_is_opened_after_the_loss_is_lost_too},
 	{"a worker without work notices that the device is lost",
 		a_worker_without_work_notices_that_the_device_is_lost},
 	{"the thread of events blocks all signals", the_thread_of_events_blocks_all_signals},

@@ -3,6 +3,7 @@
  * Peers: address records, sizes and settings of connections, calls that the device refuses, and
  * many peers.
  */
+#define GANTRY_ALLOW_EXPERIMENTAL /* gantry_addr_number() */
 #include <endian.h>
 #include <errno.h>
 #include <malloc.h>
@@ -88,9 +89,12 @@ an_address_with_any_flipped_bit_is_refused(void)
 	CHECK_EQ(gantry_peer_open(q, NULL, &pb, &b), 0);
 	memcpy(&crc, b.bytes + 60, sizeof(crc));
 	CHECK_EQ(be32toh(crc), crc32c(b.bytes, 60));
+	CHECK_EQ(gantry_addr_number(&b), qp_of(q, pb)->qp->qp_num,
+		"the number of the verbs object");
 	for (bit = 0; bit < 8 * sizeof(b); bit++) {
 		bad = b;
 		bad.bytes[bit / 8] ^= 1u << bit % 8;
+		CHECK_EQ(gantry_addr_number(&bad), 0);
 		CHECK_EQ(gantry_peer_connect(q, pa, &bad), -EINVAL);
 	}
 	/* Byte 6 is the version, byte 7 the transport. */

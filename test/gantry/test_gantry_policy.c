@@ -727,6 +727,48 @@ descriptors_in_flight_count_for_rules(void)
 }
 
 /*
+ * While the connection for copies is under repair, rules must count the descriptors that are in
+ * flight then, and not those of an earlier call.
+ */
+static void
+descriptors_in_flight_count_during_a_repair(void)
+{
+	static const struct gantry_policy lonely_by_cpu = {.n = 1,
+		.rule = {{UINT64_MAX, 1, GANTRY_CARRIER_CPU}}};
+	struct gantry_queue *q = queue_with(g, 16, &lonely_by_cpu);
+	struct gantry_conn *own = &q->conn[GANTRY_CONN_OWN];
+	struct gantry_desc d[2] = {env_copy(src, dst, 64), {.op = GANTRY_OP_NOP}};
+	struct gantry_desc good = env_copy(src, dst + 64, 64);
+	struct gantry_comp comp[2];
+
+	CHECK_EQ(softhca_fault("refuse call=modify_qp errno=5 times=1"), 0);
+	CHECK_EQ(softhca_fault("complete syndrome=0x04"), 0);
+	env_do(q, d, comp, 2);
+	CHECK_EQ(comp[0].status, GANTRY_LOCAL_ERROR);
+	CHECK_EQ(own->state, GANTRY_CONN_BROKEN);
+	own->repair_tsc = UINT64_MAX;
+	CHECK_EQ(copies(q, GANTRY_CARRIER_CPU), 0);
+	CHECK_EQ(gantry_submit(q, &good, 1), 1);
+	CHECK_EQ(copies(q, GANTRY_CARRIER_CPU), 1);
+	env_collect(q, comp, 1);
+	CHECK_EQ(comp[0].status, GANTRY_OK);
+	CHECK(memcmp(dst + 64, src, 64) == 0);
+	/* Two copies are too many for the CPU, so they wait for the repair. */
+	CHECK_EQ(gantry_submit(q, &good, 1), 1);
+	d[0] = good;
+	d[1] = env_copy(src, dst + 128, 64);
+	CHECK_EQ(gantry_submit(q, d, 2), 2);
+	CHECK_EQ(copies(q, GANTRY_CARRIER_CPU), 2);
+	own->repair_tsc = 0;
+	env_collect(q, comp, 2);
+	env_collect(q, comp, 1);
+	CHECK_EQ(copies(q, GANTRY_CARRIER_CPU), 2);
+	CHECK_EQ(env_stats(q).recoveries, 1);
+	CHECK_EQ(softhca_faults_left(), 0);
+	env_queue_done(q);
+}
+
+/*
  * A policy must apply to every copy whose carrier is chosen after the policy was set, even if the
  * copy was submitted before. In this case the copy was submitted before, and waits for its fence.
  */
@@ -977,6 +1019,8 @@ static const struct check_case cases[] = {
 	{"a rule after a rule for the usual carrier applies",
 		a_rule_counts_behind_one_for_the_usual_carrier},
 	{"descriptors in flight count for rules", descriptors_in_flight_count_for_rules},
+	{"descriptors in flight count during a repair",
+		descriptors_in_flight_count_during_a_repair},
 	{"a policy applies to waiting copies too", a_policy_is_for_copies_that_wait_too},
 	{"in an unordered queue, only copies count for rules",
 		of_an_unordered_queue_only_copies_count_for_rules},

@@ -55,7 +55,7 @@ static void
 side_open(unsigned int i)
 {
 	static const char *const names[2][MAX_SIDES] = {
-		{"inline", "unordered", "worker 1", "worker 2"},
+		{"inline", "unordered", "worker 1", "unordered worker"},
 		{"inline", "unordered", "small", "small unordered"},
 	};
 	struct side *s = &run.side[i];
@@ -65,11 +65,11 @@ side_open(unsigned int i)
 		 * a flushed copy is always executed again.
 		 */
 		.queue = {.depth = i < 2 ? 128 : 16,
-			.unordered = i == 1 || (run.pumped && i == 3),
+			.unordered = i == 1 || i == 3,
 			.layout_keys = i < 2 ? 16 : 3,
 			.replays = 100,
 			.deadline_ms = run.pumped ? DEADLINE_PUMPED_MS : DEADLINE_MS},
-		.ring_size = 256,
+		.ring_size = 128,
 		.recv_ring_size = 64,
 		.burst = 8 + 20 * i,
 	};
@@ -187,7 +187,8 @@ drain(void)
 		turn(false);
 		busy = false;
 		for (i = 0; i < run.n_sides; i++)
-			busy |= run.side[i].settled != run.side[i].made;
+			busy |= run.side[i].settled != run.side[i].made ||
+				run.side[i].own_nops_out != 0;
 		for (i = 0; busy && i < run.n_sides; i++)
 			if (run.side[i].settled != run.side[i].made && rte_get_timer_cycles() > end)
 				side_fail(&run.side[i], NULL, "nothing comes back");
@@ -230,6 +231,7 @@ play_round(void)
 		CHECK(!run.link[i].hurt);
 	CHECK(dc_is_whole());
 	fault_clear();
+	env_judge_regions(run.g);
 	for (i = 0; i < run.n_sides; i++) {
 		side_judge_counters(&run.side[i]);
 		side_judge_bytes(&run.side[i]);

@@ -241,10 +241,13 @@ a_full_ring_lets_the_lcore_sleep(void)
 		n += gantry_recv_enqueue_burst(w, from[0], &r, 1);
 		CHECK(rte_get_timer_cycles() < end);
 	}
-	for (n = 0; n < 16; n++)
+	for (n = 0; n < 8; n++)
 		send_one(n, 0);
 	while (env_stats(gantry_worker_queue(w)).recv_done < 8)
 		CHECK(rte_get_timer_cycles() < end);
+	/* The CQEs of these messages stay in the CQ, because the ring is full already. */
+	for (; n < 16; n++)
+		send_one(n, 0);
 	/* A copy wakes the lcore, if it sleeps. After the copy the lcore sleeps again. */
 	for (round = 0; round < 3; round++) {
 		slept = gantry_loop_sleeps(1);
@@ -671,6 +674,53 @@ receives_for_a_peer_that_is_closed_keep_their_order(void)
 	env_queue_done(sender);
 }
 
+/*
+ * The device refuses at first to close two peers. A receive that is enqueued for one of them
+ * meanwhile belongs to this peer, and completes when this peer is closed.
+ */
+static void
+receives_for_several_closing_peers_keep_their_peer(void)
+{
+	struct gantry_queue *rq;
+	struct gantry_recv_comp comp[3];
+	struct gantry_recv recv;
+	uint32_t i, k;
+
+	begin(GANTRY_IDLE_SPIN, 64, 8);
+	rq = gantry_worker_queue(w);
+	for (i = 0; i < 4; i++) {
+		recv = recv_of(i);
+		CHECK_EQ(gantry_recv_enqueue_burst(w, from[i % 2], &recv, 1), 1);
+		while (env_stats(rq).recv_posted != i + 1)
+			sched_yield();
+	}
+	CHECK_EQ(softhca_fault("refuse call=destroy_qp errno=16 times=2"), 0);
+	for (k = 0; k < 2; k++)
+		CHECK_EQ(gantry_peer_close(rq, from[k]), -EBUSY);
+	for (; i < 6; i++) {
+		recv = recv_of(i);
+		CHECK_EQ(gantry_recv_enqueue_burst(w, from[i % 2], &recv, 1), 1);
+	}
+	while (rte_ring_count(w->recv_in) != 0)
+		sched_yield();
+	/* The peer that is closed last is the first of the two whose receives complete. */
+	for (k = 2; k-- > 0;) {
+		CHECK_EQ(gantry_peer_close(rq, from[k]), 0);
+		take(comp, 3);
+		for (i = 0; i < 3; i++) {
+			CHECK_EQ(comp[i].peer, from[k]);
+			CHECK_EQ(comp[i].cookie, 2 * i + k);
+			CHECK_EQ(comp[i].status, i < 2 ? GANTRY_FLUSHED : GANTRY_BAD_PEER);
+		}
+		CHECK_EQ(gantry_recv_dequeue_burst(w, comp, 1), 0);
+	}
+	for (k = 0; k < 2; k++)
+		CHECK_EQ(gantry_peer_close(sender, to[k]), 0);
+	CHECK_EQ(gantry_worker_stop(w), 0);
+	CHECK_EQ(gantry_worker_destroy(w), 0);
+	env_queue_done(sender);
+}
+
 static const struct check_case cases[] = {
 	{"receives complete once and in order", receives_complete_once_and_in_order},
 	{"full rings accept no more, and lose nothing", full_rings_push_back_and_lose_nothing},
@@ -679,6 +729,8 @@ static const struct check_case cases[] = {
 	{"wrong receives complete with their status", wrong_receives_complete_with_their_status},
 	{"receives for a peer that is closed keep their order",
 		receives_for_a_peer_that_is_closed_keep_their_order},
+	{"receives for several closing peers keep their peer",
+		receives_for_several_closing_peers_keep_their_peer},
 	{"stopping keeps receives", stopping_keeps_receives},
 	{"after a stop, completions are in the ring, and the rest comes back with the peers",
 		a_stop_leaves_completions_in_the_ring_and_the_rest_to_its_peers},

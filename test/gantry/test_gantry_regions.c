@@ -282,6 +282,40 @@ the_table_of_hints_grows_by_small_steps(void)
 	gantry_region_dir_fini(&dir);
 }
 
+/*
+ * While the table grows, some groups of entries are copied already. A region that is removed then
+ * must be found in neither table.
+ */
+static void
+a_region_that_is_removed_while_the_table_grows_is_gone(void)
+{
+	const struct gantry_region_hints *h = &dir.hints;
+	struct gantry_region_view v;
+	uint32_t n = 0, i;
+
+	CHECK_EQ(gantry_region_dir_init(&dir), 0);
+	gantry_region_view_init(&v, &dir);
+	while (h->next == NULL || h->copied < 256)
+		toggle(n++, STRIDE);
+	for (i = 0; i < n; i += 3)
+		toggle(i, 0);
+	while (h->next != NULL)
+		toggle(n++, STRIDE);
+	CHECK(gantry_region_enter(&v));
+	gantry_region_view_update(&v);
+	v.root = NULL;
+	for (i = 0; i < n; i++)
+		CHECK(gantry_region_lookup(&v, regions[i].addr + 7, 9) ==
+			(is_in[i] ? &regions[i] : NULL));
+	gantry_region_leave(&v, false);
+	for (i = 0; i < n; i++)
+		if (is_in[i])
+			toggle(i, 0);
+	CHECK_EQ(atomic_load(&h->table)->n, 0);
+	gantry_region_view_fini(&v);
+	gantry_region_dir_fini(&dir);
+}
+
 static void
 a_region_ends_at_its_last_byte(void)
 {
@@ -380,6 +414,8 @@ static const struct check_case cases[] = {
 	{"the tree has the same regions as an array", the_tree_is_what_an_array_would_be},
 	{"hints find regions of every length", hints_find_regions_of_every_length},
 	{"the table of hints grows by small steps", the_table_of_hints_grows_by_small_steps},
+	{"a region that is removed while the table grows is gone",
+		a_region_that_is_removed_while_the_table_grows_is_gone},
 	{"a region ends at its last byte", a_region_ends_at_its_last_byte},
 	{"the cost of an edit is the logarithm of the number of regions",
 		an_edit_costs_the_logarithm_of_the_regions},

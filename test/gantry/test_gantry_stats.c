@@ -382,7 +382,42 @@ switched_off_nothing_is_measured_and_no_call_looks_closer(void)
 	env_queue_done(q);
 }
 
+/*
+ * At the last look before its completion, the measured NOP waits behind its fence, and its slot
+ * still has the operation of an earlier descriptor. The latency must be that of a NOP.
+ */
+static void
+a_descriptor_that_waits_is_measured_as_its_operation(void)
+{
+	struct gantry_queue *q;
+	struct gantry_desc d[2] = {env_copy(src, dst, 64), env_copy(src, dst + 64, 64)};
+	const struct gantry_desc nop = {.op = GANTRY_OP_NOP, .flags = GANTRY_DESC_FENCE};
+	struct gantry_latency latency;
+	struct gantry_comp comp[2];
+
+	if (!env_is_pumped())
+		return;
+	q = env_queue(g, 2);
+	CHECK_EQ(gantry_latency_set(q, true), 0);
+	d[0].imm = 1; /* refused, so it needs no hardware */
+	CHECK_EQ(gantry_submit(q, d, 2), 2);
+	CHECK_EQ(gantry_poll(q, comp, 1), 1);
+	CHECK_EQ(comp[0].status, GANTRY_BAD_FIELD);
+	CHECK_EQ(gantry_submit(q, &nop, 1), 1);
+	CHECK_EQ(gantry_poll(q, comp, 1), 0);
+	env_pump();
+	CHECK_EQ(gantry_poll(q, comp, 2), 2);
+	CHECK_EQ(gantry_poll(q, comp, 1), 0);
+	gantry_latency_get(q, GANTRY_OP_NOP, &latency);
+	CHECK_EQ(latency.count, 1);
+	gantry_latency_get(q, GANTRY_OP_COPY, &latency);
+	CHECK_EQ(latency.count, 1);
+	env_queue_done(q);
+}
+
 static const struct check_case cases[] = {
+	{"a descriptor that waits is measured as its operation",
+		a_descriptor_that_waits_is_measured_as_its_operation},
 	{"every CQE is counted, even several in one poll",
 		every_cqe_is_counted_also_several_in_one_poll},
 	{"each connection has one doorbell for a burst",

@@ -808,10 +808,10 @@ each_right_of_a_region_is_told(void)
 static void
 each_field_of_a_peer_is_told(void)
 {
-	const struct gantry_peer_conf rc_conf = {.depth = 128, .recv_depth = 8},
+	const struct gantry_peer_conf rc_conf = {.depth = 128, .recv_depth = 7},
 				      dc_conf = {.transport = GANTRY_TRANSPORT_DC},
 				      target_conf = {.transport = GANTRY_TRANSPORT_DC_TARGET,
-					      .recv_depth = 16};
+					      .recv_depth = 13};
 	struct gantry_queue *q = env_queue(g, 64);
 	const struct gantry_conn *c;
 	struct gantry_addr addr;
@@ -825,7 +825,7 @@ each_field_of_a_peer_is_told(void)
 	snprintf(text, sizeof(text), "0x%x", c->qp->qpn);
 	CHECK(has_field(answer, "qpn", text));
 	CHECK(value_of(answer, "wqes") >= 128);
-	CHECK_EQ(value_of(answer, "recv_depth"), 8);
+	CHECK_EQ(value_of(answer, "recv_depth"), 7);
 	CHECK_EQ(gantry_peer_close(q, rc), 0);
 	if (!env_lacks(g, ENV_DC)) {
 		CHECK_EQ(gantry_peer_open(q, &dc_conf, &dc, NULL), 0);
@@ -841,7 +841,7 @@ each_field_of_a_peer_is_told(void)
 		CHECK(answer != NULL);
 		CHECK(has_field(answer, "transport", "dc_target"));
 		CHECK(has_field(answer, "state", "target"));
-		CHECK_EQ(value_of(answer, "recv_depth"), 16);
+		CHECK_EQ(value_of(answer, "recv_depth"), 13);
 		/* The failure belongs to the connection of the initiator, not to a peer. */
 		CHECK_EQ(softhca_fault("complete syndrome=4 vendor=165"), 0);
 		CHECK_EQ(env_do_one(q, (struct gantry_desc){.op = GANTRY_OP_WRITE,

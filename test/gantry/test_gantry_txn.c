@@ -1234,12 +1234,15 @@ a_failed_transfer_ends_the_connection(void)
 static void
 the_transaction_that_failed_tells_its_syndromes(void)
 {
+	/* A local protection error, and an error of the remote end, which is local memory, too. */
+	static const uint8_t syndromes[] = {0x04, 0x13};
 	const struct gantry_sge data = {(uintptr_t)here, DIF};
 	struct gantry_queue *q = txn_queue(4);
 	struct gantry_txn t[3];
 	struct gantry_desc desc[3];
 	struct gantry_comp comp[3];
-	uint32_t i;
+	char line[80];
+	uint32_t i, k;
 
 	interleave(plain, here);
 	for (i = 0; i < 3; i++) {
@@ -1250,15 +1253,18 @@ the_transaction_that_failed_tells_its_syndromes(void)
 			.mem = tags};
 		desc[i] = txn_desc(&t[i], GANTRY_PEER_OWN);
 	}
-	arm("complete syndrome=2 vendor=165");
-	env_do(q, desc, comp, 3);
-	CHECK_EQ(comp[0].status, GANTRY_LOCAL_ERROR);
-	CHECK_EQ(comp[0].syndrome, 2);
-	CHECK_EQ(comp[0].vendor_syndrome, 165);
-	for (i = 1; i < 3; i++) {
-		CHECK_EQ(comp[i].status, GANTRY_FLUSHED);
-		CHECK_EQ(comp[i].syndrome, 0);
-		CHECK_EQ(comp[i].vendor_syndrome, 0);
+	for (k = 0; k < RTE_DIM(syndromes); k++) {
+		snprintf(line, sizeof(line), "complete syndrome=%u vendor=165", syndromes[k]);
+		arm(line);
+		env_do(q, desc, comp, 3);
+		CHECK_EQ(comp[0].status, GANTRY_LOCAL_ERROR);
+		CHECK_EQ(comp[0].syndrome, syndromes[k]);
+		CHECK_EQ(comp[0].vendor_syndrome, 165);
+		for (i = 1; i < 3; i++) {
+			CHECK_EQ(comp[i].status, GANTRY_FLUSHED);
+			CHECK_EQ(comp[i].syndrome, 0);
+			CHECK_EQ(comp[i].vendor_syndrome, 0);
+		}
 	}
 	env_queue_done(q);
 }

@@ -844,12 +844,106 @@ failures_stay_with_their_connection(void)
 	end();
 }
 
+/*
+ * A long write to one peer is posted part by part. A fenced descriptor to another peer must wait
+ * until all parts are posted and done, also while no part is in the hardware.
+ */
+static void
+a_fence_waits_for_the_rest_of_a_split_descriptor(void)
+{
+	struct gantry_desc d[3];
+	struct gantry_comp comp[3];
+	struct gantry_conn *a, *b;
+	uint32_t got = 0;
+
+	begin();
+	a = conn_of(pa);
+	b = conn_of(pb);
+	a->max_len = 64;
+	d[0] = arena_write(0, pb);
+	d[1] = WITH(arena_write(1, pa), len, 64 * 4 * a->n_bb);
+	d[2] = fenced(arena_write(200, pb));
+	submit(d, 3);
+	CHECK(gantry_stream_waits(a->stream));
+	while (got < 3) {
+		got += env_poll(q, comp + got, 3 - got);
+		CHECK(b->posted == 1 || !gantry_stream_waits(a->stream));
+	}
+	for (got = 0; got < 3; got++)
+		CHECK_EQ(comp[got].status, GANTRY_OK);
+	CHECK(memcmp((uint8_t *)(uintptr_t)d[1].dst, (uint8_t *)(uintptr_t)d[1].src, d[1].len) ==
+		0);
+	end();
+}
+
+/*
+ * The queue has one key for layouts. A long write from a layout to one peer is posted part by part,
+ * and a write from the layout at another base, to another peer, needs the key. The key must not
+ * change until the last part is posted.
+ */
+static void
+a_split_descriptor_keeps_the_key_of_its_layout(void)
+{
+	enum {
+		LEN = 64,
+		ROUNDS = 512
+	};
+	const struct gantry_queue_conf conf = {.depth = DEPTH,
+		.unordered = true,
+		.layout_keys = 1,
+		.deadline_ms = GANTRY_NO_DEADLINE};
+	struct gantry_block block = {.len = LEN, .skip = LEN};
+	const struct gantry_layout_conf layout_conf = {&block, 1, ROUNDS};
+	struct gantry_desc d[3];
+	struct gantry_comp comp[3];
+	struct gantry_conn *a, *b;
+	uint16_t layout;
+	uint32_t got = 0, i;
+
+	if (env_lacks(g, ENV_LAYOUTS))
+		return;
+	CHECK_EQ(gantry_queue_create(g, &conf, &q), 0);
+	env_connect(q, &pa, q, &pa_end);
+	env_connect(q, &pb, q, &pb_end);
+	arena_reset(1);
+	CHECK_EQ(gantry_layout_create(g, &layout_conf, &layout), 0);
+	a = conn_of(pa);
+	b = conn_of(pb);
+	a->max_len = LEN;
+	d[0] = arena_write(200, pb);
+	d[1] = WITH(WITH(arena_write(0, pa), len, LEN * ROUNDS), layout, layout);
+	d[2] = WITH(WITH(arena_write(0, pb), len, LEN * ROUNDS), layout, layout);
+	d[0].dst += ARENA_LEN / 2;
+	d[2].dst += ARENA_LEN / 4;
+	d[2].src += LEN;
+	submit(d, 3);
+	CHECK(gantry_stream_waits(a->stream));
+	while (got < 3) {
+		got += env_poll(q, comp + got, 3 - got);
+		CHECK(b->posted == 1 || !gantry_stream_waits(a->stream));
+	}
+	for (got = 0; got < 3; got++)
+		CHECK_EQ(comp[got].status, GANTRY_OK);
+	for (i = 0; i < ROUNDS; i++) {
+		CHECK(memcmp((uint8_t *)(uintptr_t)d[1].dst + i * LEN,
+			      (uint8_t *)(uintptr_t)d[1].src + 2 * i * LEN, LEN) == 0);
+		CHECK(memcmp((uint8_t *)(uintptr_t)d[2].dst + i * LEN,
+			      (uint8_t *)(uintptr_t)d[2].src + 2 * i * LEN, LEN) == 0);
+	}
+	end();
+	CHECK_EQ(gantry_layout_destroy(g, layout), 0);
+}
+
 static const struct check_case cases[] = {
 	{"a slow peer delays no other connection", a_slow_peer_holds_nobody_back},
 	{"each connection completes in its order", each_connection_completes_in_its_order},
 	{"polls take from each connection alternately", polls_take_from_each_connection_in_turn},
 	{"counting takes no completions", a_count_hands_nothing_out},
 	{"a fence waits for every connection", a_fence_waits_for_every_connection},
+	{"a split descriptor keeps the key of its layout",
+		a_split_descriptor_keeps_the_key_of_its_layout},
+	{"a fence waits for the rest of a split descriptor",
+		a_fence_waits_for_the_rest_of_a_split_descriptor},
 	{"fences of several connections start in their order",
 		fences_of_several_connections_start_in_their_order},
 	{"the first of several fences delays descriptors",

@@ -179,8 +179,8 @@ class Case(unittest.TestCase):
         self.assertNotIn("Bye", result.out)
         return result
 
-    def leftovers(self):
-        return glob.glob(os.path.join(glob.escape(self.dir), "**", ".testgantry-*"), recursive=True)
+    def leftovers(self, folder=None):
+        return glob.glob(os.path.join(glob.escape(folder or self.dir), "**", ".testgantry-*"), recursive=True)
 
     def check_moved(self, result, source, moved):
         self.assertEqual(result.code, 0, result.out)
@@ -1763,67 +1763,100 @@ class LoadRefused(LoadCase):
 
 
 class Pair:
-    """Two processes: one listens, the other connects to it. Their output goes to files, so that neither waits for the test."""
+    """Two processes: one listens, the other connects to it. Their output goes to files, so that neither waits for the test.
 
-    def __init__(self, case, address):
-        self.case, self.address, self.processes = case, address, {}
+    All files of a pair are in its own folder. So pairs can run at the same time: a process mostly waits, for EAL and for its
+    partner."""
 
-    def start(self, role, *args, workers=1, env=None, wait=True, without=(), **more):
-        """Starts a process. role: "listen" or "connect". without: arguments of EAL that are left out."""
-        log = open(self.case.path(role), "wb")
+    def __init__(self, case, tcp=False):
+        self.case, self.folder, self.processes = case, tempfile.mkdtemp(prefix="pair.", dir=case.dir), {}
+        self.socket, self.out = self.path("socket"), self.path("out")
+        self.address = "127.0.0.1:0" if tcp else "unix:" + self.socket
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def start(self, role, *args, workers=1, env=None, without=(), **more):
+        """Starts a process. role: "listen", or "connect", which is started when the process that listens is ready.
+        without: arguments of EAL that are left out."""
+        if role == "connect" and "listen" in self.processes:
+            self.wait_until_ready()
+        log = open(self.path(role), "wb")
         self.case.addCleanup(log.close)
         first = [arg for arg in eal(workers) if arg not in without]
         process = subprocess.Popen([program, *first, f"--{role}", self.address, *map(str, args)],
             stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, env={**os.environ, **FORCED, **(env or {})}, **more)
         self.processes[role] = process
         self.case.addCleanup(self.stop, process)
-        if role == "listen" and wait:
-            self.wait_for(role, "waiting for another process: testgantry --connect")
-            if self.address.endswith(":0"):
-                self.address = re.search(r"--connect (127[\d.:]+)", self.out(role)).group(1)
         return self
+
+    def wait_until_ready(self):
+        """Waits until the process listens. Notes its address."""
+        self.wait_for("listen", "waiting for another process: testgantry --connect")
+        if self.address.endswith(":0"):
+            self.address = re.search(r"--connect (\S+)", self.text("listen")).group(1)
 
     def stop(self, process):
         process.kill()
         process.wait()
 
-    def out(self, role):
-        with open(self.case.path(role), encoding="utf-8", errors="replace") as file:
+    def text(self, role):
+        """Returns what the process has printed."""
+        with open(self.path(role), encoding="utf-8", errors="replace") as file:
             return file.read()
 
     def wait_for(self, role, text):
         end = time.monotonic() + TIMEOUT
-        while text not in self.out(role):
+        while text not in self.text(role):
             if self.processes[role].poll() is not None or time.monotonic() > end:
-                self.case.fail(f"{text!r} is missing:\n{self.out(role)}")
+                self.case.fail(f"{text!r} is missing:\n{self.text(role)}")
             time.sleep(0.01)
 
     def end(self, role):
         code = self.processes[role].wait(TIMEOUT)
-        return Result(code, self.out(role))
+        return Result(code, self.text(role))
+
+    def ends(self):
+        return self.end("listen"), self.end("connect")
 
     def signal(self, role, number):
         self.processes[role].send_signal(number)
 
+    def leftovers(self):
+        return self.case.leftovers(self.folder)
+
+
+class Plan:
+    """Arguments of a pair. both: of both processes; listen and connect: of one; files: what is moved. envs: of listen, of
+    connect. The process that listens gets "--out" if out is true."""
+
+    def __init__(self, *both, listen=(), connect=(), files=(), out=True, tcp=False, workers=1, envs=(None, None)):
+        self.both, self.listen, self.connect, self.out = both, listen, [*connect, *files], out
+        self.tcp, self.workers, self.envs = tcp, workers, envs
+
 
 class PairCase(Case):
-    def address(self, tcp=False):
-        return "127.0.0.1:0" if tcp else "unix:" + self.path("socket")
+    def start(self, *plans, **more):
+        """Starts a pair for each plan, all at the same time. Returns the pairs."""
+        pairs = []
+        for plan in plans:
+            pair = Pair(self, plan.tcp)
+            out = ["--out", pair.out] if plan.out else []
+            pairs.append(pair.start("listen", *plan.both, *plan.listen, *out, workers=plan.workers, env=plan.envs[0], **more))
+        for pair, plan in zip(pairs, plans):
+            pair.start("connect", *plan.both, *plan.connect, workers=plan.workers, env=plan.envs[1], **more)
+        return pairs
 
-    def pair(self, *both, listen=(), connect=(), tcp=False, workers=1, envs=(None, None)):
-        """Runs two processes to their ends. both: arguments of both processes. envs: of listen, of connect."""
-        pair = Pair(self, self.address(tcp))
-        pair.start("listen", *both, *listen, workers=workers, env=envs[0])
-        pair.start("connect", *both, *connect, workers=workers, env=envs[1])
-        return pair.end("listen"), pair.end("connect")
+    def pair(self, *both, **plan):
+        """Runs two processes to their ends."""
+        return self.start(Plan(*both, **plan))[0].ends()
 
-    def moved(self, source, *both, **more):
-        """Moves a folder between two processes, and checks both."""
-        shutil.rmtree(self.out, ignore_errors=True)
-        listen, connect = self.pair(*both, listen=["--out", self.out], connect=[source], **more)
+    def check_pair(self, pair, source):
+        """Checks that both processes of a pair have moved this folder. No other pair may run."""
+        listen, connect = pair.ends()
         for result in listen, connect:
-            self.check_moved(result, source, os.path.join(self.out, os.path.basename(source)))
-        self.assertFalse(os.path.exists(self.path("socket")))
+            self.check_moved(result, source, os.path.join(pair.out, os.path.basename(source)))
+        self.assertFalse(os.path.exists(pair.socket))
         return listen, connect
 
     def check_survivor(self, pair, role, *words):
@@ -1833,7 +1866,7 @@ class PairCase(Case):
         for word in words:
             self.assertIn(word, result.out)
         if role == "listen":
-            self.assertEqual(self.leftovers(), [])
+            self.assertEqual(pair.leftovers(), [])
 
 
 RC, DC, DC_TARGET = 0, 1, 2  # values of enum gantry_transport
@@ -1841,26 +1874,35 @@ READ, WRITE_IMM, SEND, SEND_IMM = 4, 9, 10, 11  # values of enum gantry_op
 
 
 class Pairs(PairCase):
-    def noted(self, name, word):
+    def noted(self, path, word):
         """Returns the first numbers of the lines that begin with this word."""
-        with open(self.path(name), encoding="ascii") as file:
+        with open(path, encoding="ascii") as file:
             return {int(line.split()[1]) for line in file if line.startswith(word + " ")}
 
     def test_every_mode_and_transport_moves_every_size_by_workers_and_inline(self):
         source = self.make_sizes()
         sizes = [os.path.getsize(os.path.join(source, name)) for name in os.listdir(source)]
         chunks = sum(-(-size // CHUNK) for size in sizes)
-        for mode, transport, via, workers in (("write", "rc", "ring", 1), ("write", "dc", "inline", 2),
-            ("read", "rc", "inline", 2), ("read", "dc", "ring", 1), ("send", "rc", "ring", 2), ("send", "dc", "inline", 1)):
+        runs = [("write", "rc", "ring", 1), ("write", "dc", "inline", 2), ("read", "rc", "inline", 2), ("read", "dc", "ring", 1),
+            ("send", "rc", "ring", 2), ("send", "dc", "inline", 1)]
+
+        def noted(run, role):
+            return self.path("-".join(["noted", *map(str, run), role]))
+
+        pairs = self.start(*(Plan("--chunk", CHUNK, "--mode", run[0], "--transport", run[1], "--via", run[2], connect=[source],
+            tcp=run[1] == "dc", workers=run[3], envs=[{**lying("none", 0), "NOTED": noted(run, role)} for role in ("listen", "connect")])
+            for run in runs))
+        for pair in pairs:
+            pair.ends()
+        for run, pair in zip(runs, pairs):
+            mode, transport, via, workers = run
             with self.subTest(mode=mode, transport=transport, via=via):
-                envs = [{**lying("none", 0), "NOTED": self.path(f"noted-{role}")} for role in ("listen", "connect")]
-                listen, connect = self.moved(source, "--chunk", CHUNK, "--mode", mode, "--transport", transport, "--via", via,
-                    tcp=transport == "dc", workers=workers, envs=envs)
+                listen, connect = self.check_pair(pair, source)
                 for role in "listen", "connect":
-                    self.assertEqual(self.noted(f"noted-{role}", "peer"), {RC} if transport == "rc" else {DC, DC_TARGET})
+                    self.assertEqual(self.noted(noted(run, role), "peer"), {RC} if transport == "rc" else {DC, DC_TARGET})
                 if via == "ring":  # only descriptors that are enqueued to workers are noted
-                    self.assertEqual(self.noted("noted-connect", "desc"), {WRITE_IMM if mode == "write" else SEND})
-                    self.assertEqual(self.noted("noted-listen", "desc"), {SEND_IMM, READ} if mode == "read" else {SEND_IMM})
+                    self.assertEqual(self.noted(noted(run, "connect"), "desc"), {WRITE_IMM if mode == "write" else SEND})
+                    self.assertEqual(self.noted(noted(run, "listen"), "desc"), {SEND_IMM, READ} if mode == "read" else {SEND_IMM})
                 # The process with the files has a descriptor for each chunk. The other process has an answer for each
                 # chunk, and with mode read also a READ.
                 self.assertEqual(int(self.table(connect)["total"][0]), chunks)
@@ -1870,11 +1912,9 @@ class Pairs(PairCase):
 
     def test_the_two_processes_may_differ_in_what_is_their_own(self):
         source = self.make_sizes()
-        shutil.rmtree(self.out, ignore_errors=True)
-        listen, connect = self.pair("--chunk", "5000", "--depth", 3, listen=["--out", self.out, "--via", "inline", "--idle", "spin"],
-            connect=["--burst", 1, "--via", "ring", source])
-        self.check_moved(listen, source, self.path("out/in"))
-        self.check_moved(connect, source, self.path("out/in"))
+        pair, = self.start(Plan("--chunk", "5000", "--depth", 3, listen=["--via", "inline", "--idle", "spin"],
+            connect=["--burst", 1, "--via", "ring", source]))
+        self.check_pair(pair, source)
 
     def test_names_permissions_and_holes_are_kept(self):
         self.make("in/a/x", 100)
@@ -1882,10 +1922,11 @@ class Pairs(PairCase):
         os.chmod(self.path("in/b/x"), 0o751)
         sparse = self.make_sparse("in/b/sparse", 8 << 20, {1 << 20: 5000, (6 << 20) + 100: 70000})
         self.make_sparse("in/b/hole", 1 << 20)
-        listen, connect = self.pair(listen=["--out", self.out], connect=["--parents", self.path("in/a/x"), self.path("in/b")])
+        pair, = self.start(Plan(connect=["--parents", self.path("in/a/x"), self.path("in/b")]))
+        listen, connect = pair.ends()
         for result in listen, connect:
             self.assertEqual(result.code, 0, result.out)
-        moved = self.out + self.path("in")
+        moved = pair.out + self.path("in")
         self.assertEqual(tree(self.path("in")), tree(moved))
         self.assertEqual(stat.S_IMODE(os.stat(f"{moved}/b/x").st_mode), 0o751)
         self.assertEqual(self.extents(f"{moved}/b/sparse"), self.extents(sparse))
@@ -1894,30 +1935,28 @@ class Pairs(PairCase):
 
     def test_the_connecting_process_may_start_first(self):
         source = self.make_sizes()
-        pair = Pair(self, self.address())
+        pair = Pair(self)
         pair.start("connect", source)
         pair.wait_for("connect", "no process listens at")
-        pair.start("listen", "--out", self.out, wait=False)
-        self.check_moved(pair.end("connect"), source, self.path("out/in"))
-        self.check_moved(pair.end("listen"), source, self.path("out/in"))
+        pair.start("listen", "--out", pair.out)
+        self.check_pair(pair, source)
 
     def test_both_processes_start_without_an_option_of_eal_that_separates_them(self):
         source = self.make_sizes()
-        pair = Pair(self, self.address())
-        pair.start("listen", "--out", self.out, without=["--no-shconf"])
-        pair.start("connect", source, without=["--no-shconf"])
-        self.check_moved(pair.end("connect"), source, self.path("out/in"))
-        self.check_moved(pair.end("listen"), source, self.path("out/in"))
+        pair, = self.start(Plan(connect=[source]), without=["--no-shconf"])
+        self.check_pair(pair, source)
 
     def test_transactions_are_checked_by_both_processes(self):
         source = self.make("in/a", 900000)
-        for args, env, percent in (["--guard", "crc"], None, 20), (["--guard", "csum", "--wire", "crc32c", "--block", 512], None, 2), \
-            (["--encrypt", "data", "--guard", "crc"], "plaintext", 20), \
-            (["--encrypt", "all", "--block", 512, "--guard", "crc64", "--wire", "crc"], "plaintext", 2):
+        runs = [(["--guard", "crc"], None, 20), (["--guard", "csum", "--wire", "crc32c", "--block", 512], None, 2),
+            (["--encrypt", "data", "--guard", "crc"], "plaintext", 20),
+            (["--encrypt", "all", "--block", 512, "--guard", "crc64", "--wire", "crc"], "plaintext", 2)]
+        # Only the target encrypts.
+        pairs = self.start(*(Plan("--mode", "sig", "--chunk", "16K", "--corrupt", percent, *args, connect=[source], out=False,
+            envs=({"SOFTHCA_CRYPTO": env} if env else None, None)) for args, env, percent in runs))
+        for (args, env, _), pair in zip(runs, pairs):
             with self.subTest(args=args):
-                # Only the target encrypts.
-                listen, connect = self.pair("--mode", "sig", "--chunk", "16K", "--corrupt", percent, *args, connect=[source],
-                    envs=({"SOFTHCA_CRYPTO": env} if env else None, None))
+                listen, connect = pair.ends()
                 self.assertEqual((listen.code, connect.code), (0, 0), listen.out + connect.out)
                 self.assertIn("every corruption was detected, every other byte is equal, and no alarm was false", connect.out)
                 self.assertIn("every signature on the disk is right", listen.out)
@@ -1930,42 +1969,128 @@ class Pairs(PairCase):
 
     def test_a_process_that_was_stopped_for_a_moment_goes_on(self):
         source = os.path.dirname(self.make("in/big", 24 << 20))
-        for role in "listen", "connect":
+        roles = "listen", "connect"
+        pairs = self.start(*(Plan("--chunk", 4096, "--give-up", 60, connect=[source]) for _ in roles))
+        for role, pair in zip(roles, pairs):
+            pair.wait_for("connect", "RDMA write to the other process")
+            pair.signal(role, signal.SIGSTOP)
+        time.sleep(1.5)
+        for role, pair in zip(roles, pairs):
+            pair.signal(role, signal.SIGCONT)
+        for pair in pairs:
+            pair.ends()
+        for role, pair in zip(roles, pairs):
             with self.subTest(role=role):
-                shutil.rmtree(self.out, ignore_errors=True)
-                pair = Pair(self, self.address())
-                pair.start("listen", "--chunk", 4096, "--give-up", 60, "--out", self.out)
-                pair.start("connect", "--chunk", 4096, "--give-up", 60, source)
-                pair.wait_for("connect", "RDMA write to the other process")
-                pair.signal(role, signal.SIGSTOP)
-                time.sleep(1.5)
-                pair.signal(role, signal.SIGCONT)
-                for each in "listen", "connect":
-                    self.check_moved(pair.end(each), source, self.path("out/in"))
+                self.check_pair(pair, source)
+
+
+SILENCE = 3  # seconds; a process that lives says so more often, but on a busy machine it may be late
+
+
+class RdmaCm(PairCase):
+    """The processes meet by rdma_cm. What they do then is as with a socket: the classes Pairs and PairFailures."""
+
+    def plan(self, *both, **more):
+        return Plan("--rdma-cm", *both, tcp=True, **more)
+
+    def test_files_move_in_each_mode(self):
+        source = self.path("in")
+        for name, size in ("a", 0), ("b", 1), ("c", 20 * CHUNK + 5):
+            self.make("in/" + name, size)
+        runs = ("write", "rc", "ring", 2), ("read", "dc", "inline", 1), ("send", "rc", "ring", 1)
+        pairs = self.start(*(self.plan("--chunk", CHUNK, "--mode", mode, "--transport", transport, "--via", via, connect=[source],
+            workers=workers) for mode, transport, via, workers in runs))
+        for pair in pairs:
+            pair.ends()
+        for run, pair in zip(runs, pairs):
+            with self.subTest(run=run):
+                self.check_pair(pair, source)
+
+    def test_names_of_many_files_fill_the_stream(self):
+        for i in range(600):
+            self.make(f"in/{i:05}-" + 60 * "x", 0)
+        source = self.path("in")
+        pair, = self.start(self.plan(connect=[source]))
+        self.check_pair(pair, source)
+
+    def test_transactions_are_checked_by_both_processes(self):
+        source = self.make("in/a", 300000)
+        pair, = self.start(self.plan("--mode", "sig", "--guard", "crc", "--chunk", "16K", "--corrupt", 20, connect=[source], out=False))
+        listen, connect = pair.ends()
+        self.assertEqual((listen.code, connect.code), (0, 0), listen.out + connect.out)
+        self.assertIn("every corruption was detected, every other byte is equal, and no alarm was false", connect.out)
+        self.assertIn("every signature on the disk is right", listen.out)
+
+    def test_the_connecting_process_may_start_first(self):
+        source = os.path.dirname(self.make("in/a", 1000))
+        pair = Pair(self, tcp=True)
+        with socket.socket() as free:  # TCP has ports of its own, but such a port is usually free in rdma_cm, too
+            free.bind(("127.0.0.1", 0))
+            pair.address = "127.0.0.1:%d" % free.getsockname()[1]
+        pair.start("connect", "--rdma-cm", source)
+        pair.wait_for("connect", "nobody listens at")
+        pair.start("listen", "--rdma-cm", "--out", pair.out)
+        self.check_pair(pair, source)
+
+    def test_a_killed_process_is_told_by_the_other_one(self):
+        file = self.make("in/big", LONG // 4)
+        roles = ("connect", "listen"), ("listen", "connect")
+        pairs = self.start(*(self.plan("--give-up", 20, *SLOWLY, files=[file]) for _ in roles))
+        for (role, other), pair in zip(roles, pairs):
+            with self.subTest(killed=role):
+                pair.wait_for("listen", "received ")
+                pair.signal(role, signal.SIGKILL)
+                pair.end(role)
+                self.check_survivor(pair, other, "the other process has ended, and has not said why", "0 of 1 files were verified")
+
+    def test_what_one_process_cannot_do_is_told_by_both(self):
+        pair, = self.start(self.plan(listen=["--depth", 7], connect=[self.make("in/file", 10)]))
+        listen, connect = pair.ends()
+        self.check_refused(listen, "--depth: the other process has 32, and this process has 7")
+        self.check_refused(connect, "--depth: the other process has 7, and this process has 32")
+
+    def test_a_signal_ends_a_process_that_waits_for_the_other_one(self):
+        for role, args, text in ("listen", ["--out", self.out], "waiting for another process"), \
+            ("connect", ["--give-up", 3600, self.make("in/a", 10)], "nobody listens at"):
+            pair = Pair(self, tcp=True)
+            if role == "connect":
+                pair.address = "127.0.0.1:1"
+            pair.start(role, "--rdma-cm", *args)
+            pair.wait_for(role, text)
+            pair.signal(role, signal.SIGINT)
+            result = pair.end(role)
+            self.assertEqual(result.code, 128 + signal.SIGINT, result.out)
+            self.assertIn("stopped by Interrupt: nothing was moved", result.out)
+
+    def test_nobody_listens(self):
+        result = run([*eal(), "--rdma-cm", "--connect", "127.0.0.1:1", "--give-up", "1", self.make("a", 10)])
+        self.check_refused(result, "no process answers at", "start testgantry --rdma-cm --listen there first")
 
 
 class PairFailures(PairCase):
-    def running(self, *both, **more):
-        """Starts a pair that moves a file for a long time."""
-        pair = Pair(self, self.address())
-        pair.start("listen", "--give-up", 2, *SLOWLY, *both, "--out", self.out, **more)
-        pair.start("connect", "--give-up", 2, *SLOWLY, *both, self.make("in/big", LONG // 4), **more)
-        pair.wait_for("listen", "received ")
-        return pair
+    def running(self, *plans):
+        """Starts pairs that move a file for a long time. plans: arguments of both processes of each pair."""
+        file = self.make("in/big", LONG // 4)
+        pairs = self.start(*(Plan(*SLOWLY, *both, files=[file]) for both in plans))
+        for pair in pairs:
+            pair.wait_for("listen", "received ")
+        return pairs
 
     def test_a_killed_process_is_told_by_the_other_one(self):
-        for role, other, args in ("connect", "listen", ["--mode", "write"]), ("listen", "connect", ["--mode", "write", "--via", "inline"]), \
-            ("connect", "listen", ["--mode", "read", "--transport", "dc"]), ("listen", "connect", ["--mode", "send"]):
+        runs = [("connect", "listen", ["--mode", "write"]), ("listen", "connect", ["--mode", "write", "--via", "inline"]),
+            ("connect", "listen", ["--mode", "read", "--transport", "dc"]), ("listen", "connect", ["--mode", "send"])]
+        pairs = self.running(*(["--give-up", 60, *args] for _, _, args in runs))
+        for (role, _, _), pair in zip(runs, pairs):
+            pair.signal(role, signal.SIGKILL)
+        for (role, other, args), pair in zip(runs, pairs):
             with self.subTest(killed=role, args=args):
-                pair = self.running(*args)
-                pair.signal(role, signal.SIGKILL)
                 pair.end(role)
                 if role == "listen":  # a killed process removes nothing
-                    shutil.rmtree(self.out)
+                    shutil.rmtree(pair.out)
                 self.check_survivor(pair, other, "the other process has ended, and has not said why", "0 of 1 files were verified")
 
     def test_a_process_that_ends_by_a_signal_says_so(self):
-        pair = self.running()
+        pair, = self.running(["--give-up", 60])
         pair.signal("connect", signal.SIGINT)
         self.assertEqual(pair.end("connect").code, 128 + signal.SIGINT)
         self.check_survivor(pair, "listen", 'the other process has stopped: it got the signal "Interrupt"')
@@ -1973,37 +2098,43 @@ class PairFailures(PairCase):
     def test_a_signal_ends_a_process_that_waits_for_the_other_one(self):
         for role, args, text in ("listen", ["--out", self.out], "waiting for another process"), \
             ("connect", ["--give-up", 3600, self.make("in/a", 10)], "no process listens at"):
-            pair = Pair(self, self.address())
+            pair = Pair(self)
             pair.start(role, *args)
             pair.wait_for(role, text)
             pair.signal(role, signal.SIGINT)
             result = pair.end(role)
             self.assertEqual(result.code, 128 + signal.SIGINT, result.out)
             self.assertIn("stopped by Interrupt: nothing was moved", result.out)
-            self.assertFalse(os.path.exists(self.path("socket")))
+            self.assertFalse(os.path.exists(pair.socket))
 
     def test_a_silent_process_is_given_up(self):
-        for role, other in ("connect", "listen"), ("listen", "connect"):
+        """Only the process that must give up has a short --give-up. On a slow machine the other one may also be late."""
+        roles = ("connect", "listen"), ("listen", "connect")
+        file = self.make("in/big", LONG // 4)
+        pairs = self.start(*(Plan(*SLOWLY, files=[file], **{other: ["--give-up", SILENCE], role: ["--give-up", 60]}) for role, other in roles))
+        for pair in pairs:
+            pair.wait_for("listen", "received ")
+        for (role, _), pair in zip(roles, pairs):
+            pair.signal(role, signal.SIGSTOP)
+        for (role, other), pair in zip(roles, pairs):
             with self.subTest(stopped=role):
-                pair = self.running()
-                pair.signal(role, signal.SIGSTOP)
                 result = pair.end(other)
                 self.assertEqual(result.code, 1, result.out)
-                self.assertIn("the other process has been silent for 2 s: it is stopped or hangs", result.out)
+                self.assertIn(f"the other process has been silent for {SILENCE} s: it is stopped or hangs", result.out)
                 pair.signal(role, signal.SIGCONT)
                 self.check_survivor(pair, role)
-                self.assertEqual(self.leftovers(), [])
+                self.assertEqual(pair.leftovers(), [])
 
     def test_a_killed_process_of_mode_sig_is_told_by_the_other_one(self):
         source = self.make_sparse("in/big", 500 << 20)
-        for role, other in ("connect", "listen"), ("listen", "connect"):
+        roles = ("connect", "listen"), ("listen", "connect")
+        pairs = self.start(*(Plan("--mode", "sig", "--chunk", "32K", connect=[source], out=False) for _ in roles))
+        for (role, _), pair in zip(roles, pairs):
+            pair.wait_for("listen", "is the target")
+            pair.wait_for("connect", "stored and fetched ")
+            pair.signal(role, signal.SIGKILL)
+        for (role, other), pair in zip(roles, pairs):
             with self.subTest(killed=role):
-                pair = Pair(self, self.address())
-                pair.start("listen", "--mode", "sig", "--chunk", "32K")
-                pair.start("connect", "--mode", "sig", "--chunk", "32K", source)
-                pair.wait_for("listen", "is the target")
-                pair.wait_for("connect", "stored and fetched ")
-                pair.signal(role, signal.SIGKILL)
                 self.check_survivor(pair, other, "the other process has ended, and has not said why")
 
     def test_what_one_process_cannot_do_is_told_by_both(self):
@@ -2012,10 +2143,9 @@ class PairFailures(PairCase):
         for folder, words, set_limit in ("out/file", "it is a folder", None), \
             ("out", "see ulimit -f", lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))):
             with self.subTest(words):
-                shutil.rmtree(self.out, ignore_errors=True)
-                os.makedirs(self.path(folder))
-                pair = Pair(self, self.address())
-                pair.start("listen", "--out", self.out, preexec_fn=set_limit)
+                pair = Pair(self)
+                os.makedirs(pair.path(folder))
+                pair.start("listen", "--out", pair.out, preexec_fn=set_limit)
                 pair.start("connect", source)
                 self.check_survivor(pair, "listen", words)
                 self.check_survivor(pair, "connect", "the other process has stopped: ", words)
@@ -2023,29 +2153,28 @@ class PairFailures(PairCase):
     def test_a_chunk_that_was_not_moved_or_moved_wrongly(self):
         """With depth 1 the listening process submits a READ and an answer in turn: each even descriptor is a READ."""
         source = self.make("in/file", 40 * CHUNK + 5)
-        for lie in "skip", "wrong", "short":
-            with self.subTest(lie):
-                listen, connect = self.pair("--mode", "read", "--depth", 1, "--chunk", CHUNK, listen=["--out", self.path(f"new-{lie}")],
-                    connect=[source], envs=(lying(lie, 20), None))
-                self.check_refused(listen, "its SHA-256 is another one", "0 of 1 files")
-                self.check_refused(connect, "the other process has stopped: ", "its SHA-256 is another one")
         zeros = self.path("zeros")
         with open(zeros, "wb") as file:
             file.write(bytes(40 * CHUNK))
-        listen, _ = self.pair("--mode", "read", "--depth", 1, "--chunk", CHUNK, listen=["--out", self.out], connect=[zeros],
-            envs=(lying("skip", 20), None))
-        self.check_refused(listen, "its SHA-256 is another one")
+        runs = [("skip", source), ("wrong", source), ("short", source), ("skip", zeros)]
+        pairs = self.start(*(Plan("--mode", "read", "--depth", 1, "--chunk", CHUNK, connect=[file], envs=(lying(lie, 20), None))
+            for lie, file in runs))
+        results = [pair.ends() for pair in pairs]
+        for run, (listen, connect) in zip(runs, results):
+            with self.subTest(run):
+                self.check_refused(listen, "its SHA-256 is another one", "0 of 1 files")
+                self.check_refused(connect, "the other process has stopped: ", "its SHA-256 is another one")
 
     def test_a_target_whose_blocks_are_wrong(self):
         source = self.make("in/a", 900000)
-        listen, connect = self.pair("--mode", "sig", "--guard", "crc", "--chunk", "16K", "--corrupt", 0, connect=[source],
+        listen, connect = self.pair("--mode", "sig", "--guard", "crc", "--chunk", "16K", "--corrupt", 0, connect=[source], out=False,
             envs=(lying("shift", 3), None))
         self.assertEqual((listen.code, connect.code), (1, 1), listen.out + connect.out)
         self.assertIn("good responses had wrong bytes", connect.out)
 
     def test_adapters_that_do_not_reach_each_other(self):
         off = {"SOFTHCA_WIRE": "off"}
-        listen, connect = self.pair("--give-up", 5, listen=["--out", self.out], connect=[self.make("in/file", 100000)], envs=(off, off))
+        listen, connect = self.pair("--give-up", 60, connect=[self.make("in/file", 100000)], envs=(off, off))
         self.check_refused(connect, "peer does not answer", " with the other process ended with: ")
         self.check_refused(listen, "the other process has stopped: ", " with the other process ended with: ")
 
@@ -2068,10 +2197,11 @@ class PairFailures(PairCase):
                 self.check_refused(Result(process.returncode, out), words)
 
     def test_a_name_that_leads_out_of_the_output_folder_is_refused(self):
-        pair = Pair(self, self.address())
-        pair.start("listen", "--out", self.out)
+        pair = Pair(self)
+        pair.start("listen", "--out", pair.out)
+        pair.wait_until_ready()
         with socket.socket(socket.AF_UNIX) as client:
-            client.connect(self.path("socket"))
+            client.connect(pair.socket)
             client.send(b"G")
             hello = b""
             while len(hello) < 12 or len(hello) < 12 + int.from_bytes(hello[8:12], "little"):
@@ -2082,32 +2212,33 @@ class PairFailures(PairCase):
             content = struct.pack("<QII", 5, 0o644, 0) + b"../outside"
             client.send(b"GTRY" + struct.pack("<HHI", 1, 6, len(content)) + content)
             self.check_survivor(pair, "listen", "../outside", "must stay below the output folder")
-        self.assertFalse(os.path.exists(self.path("outside")))
-        self.assertFalse(os.path.exists(self.out))
+        self.assertFalse(os.path.exists(pair.path("outside")))
+        self.assertFalse(os.path.exists(pair.out))
 
 
 class PairRefusals(PairCase):
     def test_settings_that_differ_are_refused_by_both(self):
         source = self.make("in/file", 10)
         sig = ["--mode", "sig"]
-        for listen, connect, words in (["--mode", "read"], ["--mode", "send"], ("--mode", "send", "read")), \
-            (sig, ["--mode", "write"], ("--mode", "write", "sig")), \
-            (["--transport", "dc"], [], ("--transport", "rc", "dc")), \
-            (["--chunk", "4K"], ["--chunk", "8K"], ("--chunk", "8192", "4096")), \
-            (["--depth", 7], [], ("--depth", "32", "7")), \
-            (sig + ["--wire", "crc32c"], sig, ("--wire", "none", "crc32c")), \
-            (sig + ["--guard", "crc", "--seed", 5], sig, ("--seed", "1", "5")):
+        runs = [(["--mode", "read"], ["--mode", "send"], ("--mode", "send", "read")),
+            (sig, ["--mode", "write"], ("--mode", "write", "sig")),
+            (["--transport", "dc"], [], ("--transport", "rc", "dc")),
+            (["--chunk", "4K"], ["--chunk", "8K"], ("--chunk", "8192", "4096")),
+            (["--depth", 7], [], ("--depth", "32", "7")),
+            (sig + ["--wire", "crc32c"], sig, ("--wire", "none", "crc32c")),
+            (sig + ["--guard", "crc", "--seed", 5], sig, ("--seed", "1", "5"))]
+        pairs = self.start(*(Plan(listen=listen, connect=[*connect, source], out=listen[:2] != sig) for listen, connect, _ in runs))
+        for (_, _, words), pair in zip(runs, pairs):
             with self.subTest(words=words):
                 option, theirs, ours = words
-                out = [] if listen[:2] == sig else ["--out", self.out]
-                results = self.pair(listen=[*listen, *out], connect=[*connect, source])
+                results = pair.ends()
                 self.check_refused(results[0], f"{option}: the other process has {theirs}, and this process has {ours}: give both the same")
                 self.check_refused(results[1], f"{option}: the other process has {ours}, and this process has {theirs}: give both the same")
-                self.assertFalse(os.path.exists(self.out))
+                self.assertFalse(os.path.exists(pair.out))
 
     def test_the_numbers_of_worker_lcores_must_be_equal(self):
-        pair = Pair(self, self.address())
-        pair.start("listen", "--out", self.out, workers=2)
+        pair = Pair(self)
+        pair.start("listen", "--out", pair.out, workers=2)
         pair.start("connect", self.make("in/file", 10))
         self.check_survivor(pair, "listen", "--nb-cores: the other process has 1, and this process has 2: give both the same")
         self.check_survivor(pair, "connect", "--nb-cores: the other process has 2, and this process has 1: give both the same")
@@ -2127,6 +2258,10 @@ class PairRefusals(PairCase):
             (["--connect", here, "--chunk", "1G", file], "--chunk: between two processes at most"), \
             (["--connect", here, "--copy-path", "mmo", file], "--copy-path: --mode write does not use it"), \
             (["--connect", "7400", file], "'7400' is no address"), \
+            (["--connect", "7400", "--rdma-cm", file], "'7400' is no address"), \
+            (["--connect", here, "--rdma-cm", file], "is the path of a socket: give HOST:PORT to --connect"), \
+            (["--rdma-cm", "--out", self.out, file], "--rdma-cm: it has an effect only between two processes"), \
+            (["--rdma-cm", "--mode", "sig", file], "--rdma-cm: it has an effect only between two processes"), \
             (["--connect", here, "--give-up", 0, file], "--give-up: '0' is refused"), \
             (["--mode", "send", "--out", self.out, file], "--mode send: messages need two processes"), \
             (["--transport", "dc", "--out", self.out, file], "--transport: it has an effect only with --load, or when files move between"), \
@@ -2138,9 +2273,10 @@ class PairRefusals(PairCase):
                 self.assertNotIn("EAL:", result.out)
 
     def test_an_address_that_is_in_use_is_refused(self):
-        pair = Pair(self, self.address())
-        pair.start("listen", "--out", self.out)
-        result = run([*eal(), "--listen", self.path("socket"), "--out", self.out])
+        pair = Pair(self)
+        pair.start("listen", "--out", pair.out)
+        pair.wait_until_ready()
+        result = run([*eal(), "--listen", pair.socket, "--out", self.out])
         self.check_refused(result, "--listen: cannot use the address", "Address already in use; choose another one")
         self.assertIsNone(pair.processes["listen"].poll())
 

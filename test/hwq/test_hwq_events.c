@@ -585,9 +585,12 @@ ports_in_turn(void)
 	softhca_faults_clear();
 }
 
-/* A queue pair must use the port of its path, with that port's address. */
+/*
+ * A queue pair must use the port of its path, with that port's address: the GID of the index in the
+ * path, or hwq's choice if `index` is negative.
+ */
 static void
-port_of_a_path(void)
+port_and_gid_of_a_path(int index)
 {
 	struct hwq_qp_conf conf = {.sq_wr = 4};
 	struct ibv_qp_init_attr init;
@@ -601,9 +604,12 @@ port_of_a_path(void)
 		unsigned int want = port == 0 ? 1 : port;
 
 		conf.path.port = (uint8_t)port;
+		conf.path.mask = index >= 0 ? HWQ_PATH_GID_INDEX : 0;
+		conf.path.gid_index = index >= 0 ? (uint16_t)index : 0;
 		twin_create(dev, &conf, &t);
 		twin_connect_self(&t);
 		hwq_qp_addr(t.qp, &addr);
+		CHECK(index < 0 || t.qp->port.gid_index == index, "GID %d", index);
 		CHECK_EQ(ibv_query_gid(dev->ctx, (uint8_t)want, t.qp->port.gid_index, &gid), 0,
 			"GID");
 		check_bytes(addr.gid, gid.raw, 16, "GID of the port");
@@ -615,6 +621,16 @@ port_of_a_path(void)
 		CHECK_EQ(take(t.cq, t.qp), 1, "completions");
 		twin_destroy(&t);
 	}
+}
+
+static void
+port_of_a_path(void)
+{
+	int index;
+
+	/* Each port has four GIDs: ibv_devinfo -v. */
+	for (index = -1; index < 4; index++)
+		port_and_gid_of_a_path(index);
 }
 
 int

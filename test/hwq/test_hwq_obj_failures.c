@@ -9,6 +9,7 @@
 #include "hwq_cancel.h"
 #include "hwq_event.h"
 #include "hwq_failing.h"
+#include "hwq_left.h"
 #include "hwq_obj.h"
 #include "hwq_verbs_channel.h"
 #include "hwq_verbs_obj.h"
@@ -448,6 +449,40 @@ shapes_of_srqs(void)
 		EMU_DIE("destroying");
 }
 
+/*
+ * Three parts of QPs are left over. Each is tried again, also after the device has refused another
+ * one again.
+ */
+static void
+parts_left_over(void)
+{
+	const unsigned int before = live;
+	struct ibv_qp_init_attr init = {.qp_type = IBV_QPT_UD,
+		.cap = {.max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1}};
+	struct ibv_cq *cq = ibv_create_cq(dev->ctx, 4, NULL, NULL, 0);
+	unsigned int i;
+
+	CHECK(cq != NULL, "a CQ");
+	init.send_cq = init.recv_cq = cq;
+	for (i = 0; i < 3; i++) {
+		struct ibv_qp *qp = ibv_create_qp(dev->pd, &init);
+
+		CHECK(qp != NULL, "QP %u", i);
+		live++;
+		calls = 0;
+		fail_at = 1;
+		hwq_left_add(dev, qp);
+	}
+	CHECK_EQ(live, before + 3, "QPs that the device did not destroy");
+	for (i = 1; i <= 3; i++) {
+		calls = 0;
+		fail_at = i == 1 ? 1 : 0;
+		hwq_left_destroy(dev);
+		CHECK_EQ(live, before + (i == 1), "QPs left");
+	}
+	CHECK_EQ(ibv_destroy_cq(cq), 0, "the CQ");
+}
+
 int
 main(int argc, char **argv)
 {
@@ -466,6 +501,7 @@ main(int argc, char **argv)
 		what_the_device_says());
 	RUN("an SRQ with a layout that hwq does not support is refused", shapes_of_srqs());
 	RUN("a refused cancel does not change the ring", every_step_of_cancelling());
+	RUN("every part that was left over is tried again", parts_left_over());
 	hwq_log_set(NULL);
 	if (hwq_domain_destroy(domain) != 0 || hwq_dev_close(dev) != 0)
 		EMU_DIE("closing");

@@ -21,7 +21,7 @@ import unittest
 
 MESON, BUILD, PREFIX, LIBDIR = (sys.argv.pop(1) for _ in range(4))
 SKIPPED = 77
-OURS = re.compile(r'lib(gantry|hwq|softhca|rte_dma_mlx5)\.')
+OURS = re.compile(r'lib(gantry|gantry_cm|hwq|softhca|rte_dma_mlx5)\.')
 STRICT = '-O1 -Wall -Wextra -Werror -DALLOW_EXPERIMENTAL_API '
 CXX = '-Wno-missing-field-initializers'  # C++ compilers warn of fields that an initializer does not name; C compilers do not
 LDFLAGS = '-Wl,--no-as-needed'  # the linker's own default, which some distributions change
@@ -115,7 +115,7 @@ class Install(unittest.TestCase):
                 libraries = self.libraries(path)
                 self.check_within(tree, libraries)
                 found |= {name for name in libraries if OURS.match(name)}
-            self.assertEqual({name.split('.')[0] for name in found}, {'libgantry', 'libhwq', 'libsofthca'})
+            self.assertEqual({name.split('.')[0] for name in found}, {'libgantry', 'libgantry_cm', 'libhwq', 'libsofthca'})
 
     def test_links_lead_into_the_tree(self):
         n = 0
@@ -239,6 +239,19 @@ class Install(unittest.TestCase):
         self.assertEqual({name.split('.')[0] for name in libraries}, {'libhwq', 'libsofthca'})
         self.check_within(self.own, libraries)
         run(program)
+
+    def check_cm(self, static, expected):
+        program, libraries = self.make(self.own, 'two_processes_cm', 'gcc', static, ['gantry_cm', 'softhca'], self.example('two_processes_cm'))
+        self.check_within(self.own, libraries)
+        self.assertEqual({name.split('.')[0] for name in libraries if OURS.match(name)}, expected)
+        # The program itself is run by test/examples.
+        self.assertIn('usage: two_processes_cm', run(program, *EAL, status=1))
+
+    def test_gantry_cm_as_a_shared_library(self):
+        self.check_cm(False, {'libgantry', 'libgantry_cm', 'libhwq', 'libsofthca'})
+
+    def test_gantry_cm_inside_of_a_program(self):
+        self.check_cm(True, {'libsofthca'})
 
     def test_a_program_of_DPDK_loads_the_driver_by_d(self):
         program, _ = self.make(self.own, 'dmadev_copy', 'gcc', False, ['libdpdk'], self.example('dmadev_copy'))

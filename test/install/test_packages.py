@@ -114,7 +114,7 @@ class Packages(unittest.TestCase):
                     sonames[re.search(r'SONAME.*\[(.*)\]', run('readelf', '-d', path))[1]] = package
         self.assertEqual({needed_name(soname): package for soname, package in sonames.items()},
                          {package: package for package in sonames.values()})
-        self.assertEqual(len(sonames), 4)
+        self.assertEqual(len(sonames), 5)
         # What a program needs when it is linked and when it is loaded: the link is in the -dev package, the SONAME in
         # the library's package.
         for soname, package in sonames.items():

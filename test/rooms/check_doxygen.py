@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 SKIPPED = 77
-FOLDERS = ['lib/gantry/include', 'lib/hwq']
+FOLDERS = ['lib/gantry/include', 'lib/gantry_cm/include', 'lib/hwq']
 
 
 def warnings(source, folders):

@@ -116,6 +116,8 @@ struct softhca_config {
 	uint64_t wire_message, wire_bytes;
 	/* maximum of ms for all retries to an absent peer; 0: as timeout and retry_cnt say */
 	uint32_t retry_max_ms;
+	/* ms until the connection manager gives up a request that nobody answers */
+	uint32_t cm_retry_ms;
 };
 
 #endif

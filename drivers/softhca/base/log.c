@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "raw.h"
+
 /* A line is one write(2), so that lines of several processes do not mix. */
 void
 softhca_log(const char *fmt, ...)
@@ -25,6 +27,6 @@ softhca_log(const char *fmt, ...)
 	if (at > sizeof(line) - 2)
 		at = sizeof(line) - 2;
 	line[at] = '\n';
-	while (write(STDERR_FILENO, line, at + 1) < 0 && errno == EINTR)
+	while (raw_write(STDERR_FILENO, line, at + 1) < 0 && errno == EINTR)
 		;
 }

@@ -72,6 +72,12 @@ raw_setsockopt(int fd, int level, int option, const void *value, socklen_t len)
 }
 
 ssize_t
+raw_write(int fd, const void *buf, size_t len)
+{
+	return syscall(SYS_write, fd, buf, len);
+}
+
+ssize_t
 raw_send(int fd, const void *buf, size_t len, int flags)
 {
 	return syscall(SYS_sendto, fd, buf, len, flags, NULL, 0);

@@ -31,6 +31,7 @@ int raw_bind(int fd, const struct sockaddr *addr, socklen_t len);
 int raw_connect(int fd, const struct sockaddr *addr, socklen_t len);
 int raw_close(int fd);
 int raw_setsockopt(int fd, int level, int option, const void *value, socklen_t len);
+ssize_t raw_write(int fd, const void *buf, size_t len);
 ssize_t raw_send(int fd, const void *buf, size_t len, int flags);
 ssize_t raw_sendmsg(int fd, const struct msghdr *msg, int flags);
 ssize_t raw_recv(int fd, void *buf, size_t len, int flags);

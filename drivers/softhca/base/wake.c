@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "devices.h"
+#include "raw.h"
 
 void
 lanes_sleep(struct softhca_lanes *lanes, unsigned int wakes)
@@ -29,7 +30,7 @@ lanes_wake_sleepers(struct softhca_lanes *lanes)
 		 * write(2) fails if the counter is at its maximum: then call_fd is already
 		 * readable.
 		 */
-		ssize_t written = write(call_fd, &one, sizeof(one));
+		ssize_t written = raw_write(call_fd, &one, sizeof(one));
 
 		(void)written;
 	}

@@ -241,7 +241,7 @@ notify(const struct event_subscription *s)
 	if (s->file != NULL)
 		(void)put_event(s->file, s->record, s->len);
 	else
-		while (write(s->eventfd, &one, sizeof(one)) < 0 && errno == EINTR)
+		while (raw_write(s->eventfd, &one, sizeof(one)) < 0 && errno == EINTR)
 			;
 }
 

@@ -50,7 +50,7 @@ capture_open(const char *path)
 		.link_type = LINKTYPE_ETHERNET};
 	int fd = raw_open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
 
-	if (fd >= 0 && write(fd, &header, sizeof(header)) == sizeof(header))
+	if (fd >= 0 && raw_write(fd, &header, sizeof(header)) == sizeof(header))
 		return fd;
 	softhca_log("the capture file %s cannot be written: %s", path, strerror(errno));
 	if (fd >= 0)

@@ -95,6 +95,12 @@ put_u64(struct datagram *d, uint16_t type, uint64_t value)
 }
 
 void
+put_data(struct datagram *d, uint16_t type, const void *data, size_t len)
+{
+	put(d, type, data, len);
+}
+
+void
 put_string(struct datagram *d, uint16_t type, const char *value)
 {
 	put(d, type, value, strlen(value) + 1);

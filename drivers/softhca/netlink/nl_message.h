@@ -42,6 +42,7 @@ void put_bytes(struct datagram *d, const void *data, size_t len); /* writes no a
 void put_u8(struct datagram *d, uint16_t type, uint8_t value);
 void put_u32(struct datagram *d, uint16_t type, uint32_t value);
 void put_u64(struct datagram *d, uint16_t type, uint64_t value);
+void put_data(struct datagram *d, uint16_t type, const void *data, size_t len);
 void put_string(struct datagram *d, uint16_t type, const char *value);
 size_t nest_begin(struct datagram *d, uint16_t type);
 void nest_end(struct datagram *d, size_t begin);

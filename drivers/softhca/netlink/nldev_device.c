@@ -10,6 +10,7 @@
 #include <rdma/ib_user_ioctl_verbs.h>
 
 #include "caps.h"
+#include "cm.h"
 #include "devices.h"
 #include "netdev.h"
 #include "nldev.h"
@@ -189,9 +190,17 @@ encode_dev(uint32_t major, uint32_t minor)
 	return (minor & 0xff) | major << 8 | (uint64_t)(minor & ~0xffu) << 12;
 }
 
+static void
+put_chardev(struct datagram *d, uint32_t major, uint32_t minor, uint64_t abi, const char *name)
+{
+	put_u64(d, RDMA_NLDEV_ATTR_CHARDEV, encode_dev(major, minor));
+	put_u64(d, RDMA_NLDEV_ATTR_CHARDEV_ABI, abi);
+	put_string(d, RDMA_NLDEV_ATTR_CHARDEV_NAME, name);
+}
+
 /*
  * Answers about character devices. An adapter has only uverbs devices, neither umad nor issm.
- * rdma_cm belongs to no adapter, and is not emulated.
+ * rdma_cm belongs to no adapter.
  */
 static int
 get_chardev(const struct netlink_peer *peer, const struct nldev_command *command,
@@ -204,13 +213,15 @@ get_chardev(const struct netlink_peer *peer, const struct nldev_command *command
 
 	if (type == NULL || (index >= 0 && dev == NULL))
 		return -EINVAL;
+	if (index < 0 && strcmp(type, "rdma_cm") == 0) {
+		put_chardev(d, CM_MAJOR, CM_MINOR, CM_ABI, type);
+		return 0;
+	}
 	if (dev == NULL || strcmp(type, "uverbs") != 0)
 		return -EOPNOTSUPP;
 	snprintf(name, sizeof(name), "uverbs%u", dev->uverbs);
 	put_u32(d, RDMA_NLDEV_ATTR_UVERBS_DRIVER_ID, RDMA_DRIVER_MLX5);
-	put_u64(d, RDMA_NLDEV_ATTR_CHARDEV, encode_dev(UVERBS_MAJOR, UVERBS_MINOR0 + dev->uverbs));
-	put_u64(d, RDMA_NLDEV_ATTR_CHARDEV_ABI, UVERBS_ABI);
-	put_string(d, RDMA_NLDEV_ATTR_CHARDEV_NAME, name);
+	put_chardev(d, UVERBS_MAJOR, UVERBS_MINOR0 + dev->uverbs, UVERBS_ABI, name);
 	return 0;
 }
 

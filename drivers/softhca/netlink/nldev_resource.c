@@ -11,7 +11,7 @@
 
 /* A kind of resource. The kernel's table for this is fill_entries[] in nldev.c. */
 struct nldev_resource {
-	enum resource_type type; /* RESOURCE_NONE: programs never hold resources of this kind */
+	enum resource_type type;
 	/*
 	 * Attributes: of the list of resources, of one resource in it, and of the id in a request.
 	 */
@@ -30,7 +30,7 @@ static const struct {
 	{RESOURCE_PD, "pd"},
 	{RESOURCE_CQ, "cq"},
 	{RESOURCE_QP, "qp"},
-	{RESOURCE_NONE, "cm_id"},
+	{RESOURCE_CM_ID, "cm_id"},
 	{RESOURCE_MR, "mr"},
 	{RESOURCE_CTX, "ctx"},
 	{RESOURCE_SRQ, "srq"},
@@ -43,8 +43,6 @@ count(uint32_t dev, enum resource_type type)
 {
 	uint64_t n = 0;
 
-	if (type == RESOURCE_NONE)
-		return 0;
 	for (uint32_t at = 0; resource_next(dev, type, &at) != NULL;)
 		n++;
 	return n;
@@ -251,6 +249,35 @@ put_srq(struct datagram *d, uint32_t dev, const struct resource *r)
 	put_pid(d, r);
 }
 
+/* Writes an address. The kernel sends a struct sockaddr_storage, however short the address is. */
+static void
+put_address(struct datagram *d, uint16_t type, const _Atomic uint32_t words[7])
+{
+	uint32_t address[32] = {0};
+
+	for (unsigned int i = 0; i < 7; i++)
+		address[i] = resource_get(&words[i]);
+	if (address[0] != 0)
+		put_data(d, type, address, sizeof(address));
+}
+
+static void
+put_cm_id(struct datagram *d, uint32_t dev, const struct resource *r)
+{
+	if (resource_get(&r->cm_id.port) != 0)
+		put_u32(d, RDMA_NLDEV_ATTR_PORT_INDEX, resource_get(&r->cm_id.port));
+	if (resource_get(&r->cm_id.qpn) != 0) {
+		put_u32(d, RDMA_NLDEV_ATTR_RES_LQPN, resource_get(&r->cm_id.qpn));
+		put_u8(d, RDMA_NLDEV_ATTR_RES_TYPE, (uint8_t)resource_get(&r->kind));
+	}
+	put_u32(d, RDMA_NLDEV_ATTR_RES_PS, resource_get(&r->cm_id.ps));
+	put_u8(d, RDMA_NLDEV_ATTR_RES_STATE, (uint8_t)resource_get(&r->cm_id.state));
+	put_address(d, RDMA_NLDEV_ATTR_RES_SRC_ADDR, r->cm_id.src);
+	put_address(d, RDMA_NLDEV_ATTR_RES_DST_ADDR, r->cm_id.dst);
+	put_id(d, RDMA_NLDEV_ATTR_RES_CM_IDN, &r->id);
+	put_pid(d, r);
+}
+
 /* ---------------------------------------------------------------- requests for a kind */
 
 /* Returns the port in a request, 0 if the request has no port, or -EINVAL. */
@@ -265,7 +292,9 @@ port_of(const struct softhca_dev *dev, int64_t port)
 static bool
 is_at_port(const struct nldev_resource *kind, const struct resource *r, int64_t port)
 {
-	return !kind->per_port || port == 0 || resource_get(&r->qp.port) == port;
+	const _Atomic uint32_t *at = kind->type == RESOURCE_QP ? &r->qp.port : &r->cm_id.port;
+
+	return !kind->per_port || port == 0 || resource_get(at) == port;
 }
 
 /* Finds a QP by its number, or an object of any other kind by its id. */
@@ -274,8 +303,6 @@ find(const struct nldev_resource *kind, uint32_t dev, int64_t id)
 {
 	const struct resource *r;
 
-	if (kind->type == RESOURCE_NONE)
-		return NULL;
 	for (uint32_t at = 0; (r = resource_next(dev, kind->type, &at)) != NULL;)
 		if (resource_get(kind->type == RESOURCE_QP ? &r->qp.number : &r->id) == id)
 			return r;
@@ -336,8 +363,8 @@ dump(const struct netlink_peer *peer, const struct reply *reply, struct datagram
 	if (dev == NULL)
 		return -EINVAL;
 	port = port_of(dev, peer->port_index);
-	if (port < 0 || kind->type == RESOURCE_NONE)
-		return (int)(port < 0 ? port : 0);
+	if (port < 0)
+		return (int)port;
 	message = message_begin(d, reply);
 	nldev_put_handle(d, dev);
 	table = nest_begin(d, kind->table);
@@ -365,8 +392,8 @@ KIND(cq, RESOURCE_CQ, RDMA_NLDEV_ATTR_RES_CQ, RDMA_NLDEV_ATTR_RES_CQ_ENTRY, RDMA
 	false, put_cq);
 KIND(qp, RESOURCE_QP, RDMA_NLDEV_ATTR_RES_QP, RDMA_NLDEV_ATTR_RES_QP_ENTRY,
 	RDMA_NLDEV_ATTR_RES_LQPN, true, put_qp);
-KIND(cm_id, RESOURCE_NONE, RDMA_NLDEV_ATTR_RES_CM_ID, RDMA_NLDEV_ATTR_RES_CM_ID_ENTRY,
-	RDMA_NLDEV_ATTR_RES_CM_IDN, true, NULL);
+KIND(cm_id, RESOURCE_CM_ID, RDMA_NLDEV_ATTR_RES_CM_ID, RDMA_NLDEV_ATTR_RES_CM_ID_ENTRY,
+	RDMA_NLDEV_ATTR_RES_CM_IDN, true, put_cm_id);
 KIND(mr, RESOURCE_MR, RDMA_NLDEV_ATTR_RES_MR, RDMA_NLDEV_ATTR_RES_MR_ENTRY, RDMA_NLDEV_ATTR_RES_MRN,
 	false, put_mr);
 KIND(ctx, RESOURCE_CTX, RDMA_NLDEV_ATTR_RES_CTX, RDMA_NLDEV_ATTR_RES_CTX_ENTRY,

@@ -25,7 +25,7 @@ struct table {
 	_Atomic uint32_t hint; /* number of the slot where the next search begins */
 	_Alignas(64) struct resource slots[N_SLOTS];
 };
-static_assert(sizeof(struct resource) == 72, "slots of one size in every process");
+static_assert(sizeof(struct resource) == 120, "slots of one size in every process");
 
 static _Atomic(struct table *) own; /* table of this process, or NULL */
 /* The table of another process, for a process that has no table of its own. */

@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 
+#include "cm.h"
 #include "contexts.h"
 #include "counters.h"
 #include "dev.h"
@@ -27,6 +28,7 @@ static void
 prepare(void)
 {
 	nl_sockets_fork_prepare();
+	cm_fork_prepare();
 	contexts_fork_prepare();
 	dmabuf_fork_prepare();
 	object_fork_prepare();
@@ -46,6 +48,7 @@ parent(void)
 	object_fork_parent();
 	dmabuf_fork_parent();
 	contexts_fork_parent();
+	cm_fork_parent();
 	nl_sockets_fork_done();
 }
 
@@ -67,6 +70,7 @@ child(void)
 	resources_fork_child();
 	counters_fork_child();
 	contexts_fork_child();
+	cm_fork_child();
 	nl_sockets_fork_done();
 }
 

@@ -13,6 +13,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "cm.h"
 #include "contexts.h"
 #include "event.h"
 #include "init.h"
@@ -41,6 +42,25 @@ own_device_show_x(const struct softhca_dev *dev, struct statx *stx)
 	stx->stx_mode = S_IFCHR | 0666;
 	stx->stx_rdev_major = TREE_MAJOR;
 	stx->stx_rdev_minor = TREE_MINOR_BASE + softhca_uverbs_of(dev);
+	stx->stx_size = 0;
+	stx->stx_blocks = 0;
+}
+
+void
+own_cm_show(struct stat *st)
+{
+	st->st_mode = S_IFCHR | 0666;
+	st->st_rdev = makedev(CM_MAJOR, CM_MINOR);
+	st->st_size = 0;
+	st->st_blocks = 0;
+}
+
+void
+own_cm_show_x(struct statx *stx)
+{
+	stx->stx_mode = S_IFCHR | 0666;
+	stx->stx_rdev_major = CM_MAJOR;
+	stx->stx_rdev_minor = CM_MINOR;
 	stx->stx_size = 0;
 	stx->stx_blocks = 0;
 }
@@ -88,6 +108,8 @@ own_file_show(struct stat *st)
 		own_device_show(dev, st);
 	else if (S_ISSOCK(st->st_mode) && event_file_name(st->st_dev, st->st_ino) != NULL)
 		event_show(st);
+	else if (S_ISSOCK(st->st_mode) && cm_is_file(st->st_dev, st->st_ino))
+		own_cm_show(st);
 }
 
 void
@@ -102,6 +124,8 @@ own_file_show_x(struct statx *stx)
 		own_device_show_x(dev, stx);
 	else if (S_ISSOCK(stx->stx_mode) && event_file_name(on, stx->stx_ino) != NULL)
 		event_show_x(stx);
+	else if (S_ISSOCK(stx->stx_mode) && cm_is_file(on, stx->stx_ino))
+		own_cm_show_x(stx);
 }
 
 static bool
@@ -124,6 +148,8 @@ own_link_show(int dir, const char *path, char text[PATH_MAX])
 		own_device_path(dev, text);
 	else if (S_ISSOCK(st.st_mode) && (name = event_file_name(st.st_dev, st.st_ino)) != NULL)
 		snprintf(text, PATH_MAX, "anon_inode:%s", name);
+	else if (S_ISSOCK(st.st_mode) && cm_is_file(st.st_dev, st.st_ino))
+		strcpy(text, CM_PATH);
 	else
 		return false;
 	return true;
@@ -204,7 +230,8 @@ info_show(const char *name, char *text, size_t len)
 		part + strlen("/fdinfo/"));
 	if (raw_stat(fd_path, &st) != 0 || !info_read(name, &info))
 		return false;
-	if (S_ISREG(st.st_mode) && ctx_find_dev(st.st_dev, st.st_ino) != NULL) {
+	if ((S_ISREG(st.st_mode) && ctx_find_dev(st.st_dev, st.st_ino) != NULL) ||
+		(S_ISSOCK(st.st_mode) && cm_is_file(st.st_dev, st.st_ino))) {
 		if (!info_take(raw_open("/dev", O_PATH | O_CLOEXEC, 0), &of_kernel))
 			return false;
 	} else if (S_ISSOCK(st.st_mode) && event_file_name(st.st_dev, st.st_ino) != NULL) {

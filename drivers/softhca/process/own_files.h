@@ -25,6 +25,10 @@ void own_device_path(const struct softhca_dev *dev, char path[PATH_MAX]);
 void own_device_show(const struct softhca_dev *dev, struct stat *st);
 void own_device_show_x(const struct softhca_dev *dev, struct statx *stx);
 
+/* Write the values that stat(2) and statx(2) would return for /dev/infiniband/rdma_cm. */
+void own_cm_show(struct stat *st);
+void own_cm_show_x(struct statx *stx);
+
 /*
  * If *st describes a file of the adapter, replaces its fields by those that the kernel would show.
  */

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cm.h"
 #include "init.h"
 #include "raw.h"
 #include "softhca.h"
@@ -112,7 +113,8 @@ static bool
 is_passage(const char *name)
 {
 	static const char *const passages[] = {"/sys", "/sys/bus", "/sys/bus/pci", "/sys/dev",
-		"/sys/dev/char"};
+		"/sys/dev/char", "/sys/class/misc", "/sys/devices/virtual",
+		"/sys/devices/virtual/misc"};
 
 	for (size_t i = 0; i < sizeof(passages) / sizeof(passages[0]); i++) {
 		size_t len = strlen(passages[i]);
@@ -304,6 +306,8 @@ find(int dir, const char *path, struct path_place *place)
 	 */
 	if (rc != 0 && place->kind != PATH_OTHER)
 		strncat(place->real, "/..", PATH_MAX - strlen(place->real) - 1);
+	if (place->kind == PATH_TREE && rc == 0 && strcmp(place->name, CM_PATH) == 0)
+		return PATH_CM;
 	return place->dev != NULL && rc == 0 ? PATH_DEVICE : place->kind;
 }
 

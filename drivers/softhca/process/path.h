@@ -23,7 +23,8 @@ enum path_kind {
 	PATH_OTHER,
 	PATH_MACHINE, /* the machine's own file */
 	PATH_TREE,    /* a file of the tree */
-	PATH_DEVICE   /* /dev/infiniband/uverbs<N> of an emulated adapter */
+	PATH_DEVICE,  /* /dev/infiniband/uverbs<N> of an emulated adapter */
+	PATH_CM       /* /dev/infiniband/rdma_cm, unless it is the machine's own */
 };
 
 struct path_place {
@@ -44,7 +45,7 @@ enum path_kind path_find(int dir, const char *path, struct path_place *place);
  * An example is "." in a directory of the tree. Names below such a path need no change.
  */
 bool path_is_real(const char *path, const struct path_place *place);
-/* As realpath(3), for PATH_MACHINE, PATH_TREE and PATH_DEVICE. Returns 0 or -errno. */
+/* As realpath(3), for all kinds but PATH_OTHER. Returns 0 or -errno. */
 int path_resolve(const struct path_place *place, char out[PATH_MAX]);
 /*
  * Changes a name that the kernel reported, in place: a name inside a tree becomes the name that the

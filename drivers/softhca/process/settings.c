@@ -116,6 +116,7 @@ static const struct setting settings[] = {
 	{"wire_users", KIND_SWITCH, FIELD(wire_users), 0, 1, 0},
 	{"wire_message", KIND_NUMBER, FIELD(wire_message), 65536, UINT64_C(1) << 31, 64 << 20},
 	{"wire_bytes", KIND_NUMBER, FIELD(wire_bytes), 65536, UINT64_C(1) << 40, 256 << 20},
+	{"cm_retry_ms", KIND_NUMBER, FIELD(cm_retry_ms), 1, 86400000, 68719},
 	{"retry_max_ms", KIND_NUMBER, FIELD(retry_max_ms), 0, 86400000, 0},
 	{"netdev", KIND_NETDEV, FIELD(netdev)},
 	{"gid_ipv4", KIND_IPV4, FIELD(gid_ipv4)},

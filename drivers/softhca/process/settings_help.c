@@ -109,6 +109,9 @@ static const struct {
 		"0: timeout and retry_cnt alone limit this time. With this setting, a program "
 		"with a long timeout reports a dead peer sooner."},
 	{NULL, "Messages between processes"},
+	{"cm_retry_ms",
+		"Time in ms after which the connection manager reports UNREACHABLE, if a listener does "
+		"not answer. In this time it sends a request 16 times."},
 	{"wire", "on: messages reach queue pairs of other processes. off: messages reach only "
 		 "queue pairs of this process, and the process opens no socket. loop: messages "
 		 "between queue pairs of this process also go through sockets, for tests."},

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The libc calls on an open character device, for emulated devices: mmap, mremap and ioctl. Calls
- * with a path are in shim_paths.c, calls on sockets in shim_socket.c. Calls on all other files are
- * passed to the kernel by a raw system call. This needs no dlsym(), so it works from the first
- * instruction of a process, and below the interceptors of sanitizers.
+ * The libc calls on an open character device, for emulated devices: mmap, mremap, ioctl and write.
+ * Calls with a path are in shim_paths.c, calls on sockets in shim_socket.c. Calls on all other
+ * files are passed to the kernel by a raw system call. This needs no dlsym(), so it works from the
+ * first instruction of a process, and below the interceptors of sanitizers.
  */
 #undef _FORTIFY_SOURCE
 #undef _FILE_OFFSET_BITS /* renames mmap to mmap64; this file defines both */
@@ -18,6 +18,7 @@
 #include <rdma/mlx5-abi.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
 
+#include "cm.h"
 #include "contexts.h"
 #include "dmabuf.h"
 #include "hca.h"
@@ -25,6 +26,9 @@
 #include "raw.h"
 #include "softhca.h"
 #include "uverbs_uar.h"
+
+/* Another name of libc's write(2), which this file does not override. A cancellation point. */
+ssize_t __write(int fd, const void *buf, size_t len);
 
 /* ---------------------------------------------------------------- mmap */
 
@@ -121,5 +125,21 @@ ioctl(int fd, unsigned long request, ...)
 	if (rc == 0)
 		return 0;
 	errno = -rc;
+	return -1;
+}
+
+/* ---------------------------------------------------------------- write */
+
+/* Commands to /dev/infiniband/rdma_cm. Without such a file, a call costs one comparison more. */
+SOFTHCA_API ssize_t
+write(int fd, const void *buf, size_t len)
+{
+	ssize_t rc;
+
+	if (!cm_is_used() || !cm_write(fd, buf, len, &rc))
+		return __write(fd, buf, len);
+	if (rc >= 0)
+		return rc;
+	errno = (int)-rc;
 	return -1;
 }

@@ -30,6 +30,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "cm.h"
 #include "contexts.h"
 #include "counters.h"
 #include "init.h"
@@ -81,12 +82,12 @@ fail(int error)
 
 /* ---------------------------------------------------------------- open */
 
-static int
-open_device(const struct path_place *place, int flags)
+/* Makes the files by which other processes see what this process holds. */
+static void
+share(void)
 {
 	char shared[PATH_MAX];
 	const char *tree;
-	int fd;
 
 	tree_make_own();
 	tree = tree_path();
@@ -96,7 +97,25 @@ open_device(const struct path_place *place, int flags)
 		snprintf(shared, sizeof(shared), "%s/counters", tree);
 		counters_share(shared);
 	}
+}
+
+static int
+open_device(const struct path_place *place, int flags)
+{
+	int fd;
+
+	share();
 	fd = ctx_open(place->dev, flags);
+	return fd < 0 ? fail(-fd) : fd;
+}
+
+static int
+open_cm(int flags)
+{
+	int fd;
+
+	share();
+	fd = cm_open(flags);
 	return fd < 0 ? fail(-fd) : fd;
 }
 
@@ -131,6 +150,10 @@ open_any(int dir, const char *path, int flags, mode_t mode)
 	case PATH_DEVICE:
 		if ((flags & O_PATH) == 0)
 			return open_device(&place, flags);
+		break;
+	case PATH_CM:
+		if ((flags & O_PATH) == 0)
+			return open_cm(flags);
 		break;
 	default:
 		break;
@@ -283,6 +306,11 @@ stat_any(int dir, const char *path, struct stat *st, int flags)
 		}
 		own_device_show(place.dev, st);
 		return 0;
+	case PATH_CM:
+		rc = raw_fstatat(AT_FDCWD, place.real, st, flags);
+		if (rc == 0)
+			own_cm_show(st);
+		return rc;
 	default:
 		return raw_fstatat(AT_FDCWD, place.real, st, flags);
 	}
@@ -342,6 +370,8 @@ statx(int dir, const char *restrict path, int flags, unsigned int mask, struct s
 		return rc;
 	if (place.kind == PATH_DEVICE)
 		own_device_show_x(place.dev, stx);
+	else if (place.kind == PATH_CM)
+		own_cm_show_x(stx);
 	else
 		own_file_show_x(stx);
 	return 0;

@@ -263,7 +263,7 @@ write_settings(const char *tree)
 	fd = raw_open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
 	if (fd < 0)
 		return -errno;
-	if (write(fd, settings, sizeof(*settings)) != sizeof(*settings))
+	if (raw_write(fd, settings, sizeof(*settings)) != sizeof(*settings))
 		rc = -EIO;
 	close(fd);
 	return rc;

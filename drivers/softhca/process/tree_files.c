@@ -35,6 +35,7 @@
 #include <unistd.h>
 
 #include "caps.h"
+#include "cm.h"
 #include "counters.h"
 #include "devices.h"
 #include "netdev.h"
@@ -127,7 +128,7 @@ put_text(struct making *m, const char *text, const char *fmt, ...)
 	if (!ok)
 		return;
 	fd = raw_open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
-	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+	if (fd < 0 || raw_write(fd, text, strlen(text)) != (ssize_t)strlen(text))
 		m->rc = errno != 0 ? -errno : -EIO;
 	if (fd >= 0)
 		close(fd);
@@ -236,7 +237,7 @@ visit_link(const char *root, const char *uverbs, const char *ibdev, void *arg)
 	return m->rc;
 }
 
-/* Makes links to all other files of the machine's /dev/infiniband: rdma_cm, umad<N>. */
+/* Makes links to all other files of the machine's /dev/infiniband: umad<N>. */
 static void
 link_other_files(struct making *m)
 {
@@ -247,6 +248,8 @@ link_other_files(struct making *m)
 	while (d != NULL && (entry = readdir(d)) != NULL) {
 		if (entry->d_name[0] == '.' || strncmp(entry->d_name, "uverbs", 6) == 0)
 			continue;
+		if (strcmp(entry->d_name, "rdma_cm") == 0 && !sysfs_has_others())
+			continue; /* put_cm() has made it */
 		snprintf(from, sizeof(from), "/dev/infiniband/%s", entry->d_name);
 		put_link(m, from, "dev/infiniband/%s", entry->d_name);
 	}
@@ -520,6 +523,27 @@ put_device(struct making *m, const struct softhca_dev *dev)
 	put_link(m, text, "sys/dev/char/%u:%u", TREE_MAJOR, TREE_MINOR_BASE + uverbs);
 }
 
+/*
+ * Makes the files of the connection manager. If the machine has RDMA devices of other vendors, its
+ * own connection manager stays, which knows these devices.
+ */
+static void
+put_cm(struct making *m)
+{
+	static const char dir[] = "sys/devices/virtual/misc/rdma_cm";
+
+	if (sysfs_has_others())
+		return;
+	attr(m, dir, "abi_version", "%u", CM_ABI);
+	attr(m, dir, "dev", "%u:%u", CM_MAJOR, CM_MINOR);
+	attr(m, dir, "uevent", "MAJOR=%u\nMINOR=%u\nDEVNAME=infiniband/rdma_cm\nDEVMODE=0666",
+		CM_MAJOR, CM_MINOR);
+	put_link(m, "../../../../class/misc", "%s/subsystem", dir);
+	put_link(m, "../../devices/virtual/misc/rdma_cm", "sys/class/misc/rdma_cm");
+	put_link(m, "../../devices/virtual/misc/rdma_cm", "sys/dev/char/%u:%u", CM_MAJOR, CM_MINOR);
+	put_text(m, "", "dev/infiniband/rdma_cm");
+}
+
 int
 tree_files_make(const char *tree, const char *root, unsigned int first_uverbs)
 {
@@ -533,6 +557,7 @@ tree_files_make(const char *tree, const char *root, unsigned int first_uverbs)
 	put_dir(&m, "sys/class/infiniband");
 	put_dir(&m, "dev/infiniband");
 	(void)sysfs_for_each_uverbs(root, visit_link, &m);
+	put_cm(&m);
 	link_other_files(&m);
 	for (unsigned int i = 0; i < n; i++)
 		put_device(&m, &devs[i]);

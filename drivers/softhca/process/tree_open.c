@@ -127,7 +127,8 @@ tree_text(const char *text, char path[TREE_TEXT_PATH])
 	if (copy < 0)
 		return -1;
 	snprintf(path, TREE_TEXT_PATH, "/proc/self/fd/%d", copy);
-	if (write(copy, text, strlen(text)) == (ssize_t)strlen(text) && raw_access(path, F_OK) == 0)
+	if (raw_write(copy, text, strlen(text)) == (ssize_t)strlen(text) &&
+		raw_access(path, F_OK) == 0)
 		return copy;
 	close(copy);
 	return -1;

@@ -3,10 +3,14 @@
 #include "served.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "config.h"
 #include "dev.h"
@@ -55,9 +59,55 @@ served_alloc_whole(struct served *s, uint64_t len)
 
 /* ---- records */
 
+#define EXITING 0x4u /* a flag of proc(5), PF_EXITING of the kernel */
+
+/* True if the process is about to end, or has ended. */
+static bool
+is_exiting(pid_t pid)
+{
+	char text[512];
+	unsigned int flags;
+	const char *name_end;
+	ssize_t len;
+	int fd;
+
+	snprintf(text, sizeof(text), "/proc/%d/stat", (int)pid);
+	fd = raw_open(text, O_RDONLY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return errno == ENOENT;
+	len = read(fd, text, sizeof(text) - 1);
+	raw_close(fd);
+	if (len <= 0)
+		return len < 0 && errno == ESRCH;
+	text[len] = '\0';
+	name_end = strrchr(text, ')');
+	return name_end != NULL && sscanf(name_end, ") %*c %*d %*d %*d %*d %*d %u", &flags) == 1 &&
+	       (flags & EXITING) != 0;
+}
+
 /*
- * Returns 0 if the other process holds the block of the number, -EPERM if it does not, or another
- * -errno if this cannot be found out now.
+ * No process holds the number of a sender. If the sender is a process that ends, its names are
+ * free, but what it sent before is still to be read. Its connection hangs up a moment later.
+ * Returns 0 if it has hung up, -EAGAIN if the process is about to end, or -EPERM. Anybody may close
+ * a connection, so this is enough only for processes of this user.
+ */
+static int
+has_ended(const struct served *s)
+{
+	struct pollfd end = {.fd = s->fd};
+	struct ucred who = {.pid = 0};
+	socklen_t len = sizeof(who);
+
+	if (getsockopt(s->fd, SOL_SOCKET, SO_PEERCRED, &who, &len) != 0 || who.uid != geteuid())
+		return -EPERM;
+	if (poll(&end, 1, 0) == 1 && (end.revents & POLLHUP) != 0)
+		return 0;
+	return is_exiting(s->pid) ? -EAGAIN : -EPERM;
+}
+
+/*
+ * Returns 0 if the other process holds the block of the number, or held it until it ended; -EPERM
+ * if it does not; or another -errno if this cannot be found out now.
  */
 static int
 holds(struct served *s, uint32_t number)
@@ -74,7 +124,9 @@ holds(struct served *s, uint32_t number)
 		if (s->holds[i] == block)
 			return 0;
 	err = names_owner(number, &owner);
-	if (err == -ECONNREFUSED || (err == 0 && owner.pid != s->pid))
+	if (err == -ECONNREFUSED)
+		return has_ended(s);
+	if (err == 0 && owner.pid != s->pid)
 		return -EPERM;
 	if (err != 0)
 		return err;

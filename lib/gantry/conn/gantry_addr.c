@@ -46,6 +46,13 @@ crc_of(const struct record *r)
 	return rte_cpu_to_be_32(~crc);
 }
 
+/* Returns true if gantry_addr_pack() has written the record, and no byte has changed since. */
+static bool
+is_good(const struct record *r)
+{
+	return memcmp(r->magic, magic, sizeof(magic)) == 0 && r->crc == crc_of(r);
+}
+
 void
 gantry_addr_pack(const struct gantry_dest *dest, struct gantry_addr *addr)
 {
@@ -59,13 +66,22 @@ gantry_addr_pack(const struct gantry_dest *dest, struct gantry_addr *addr)
 	memcpy(addr, &r, sizeof(*addr));
 }
 
+uint32_t
+gantry_addr_number(const struct gantry_addr *addr)
+{
+	struct record r;
+
+	memcpy(&r, addr, sizeof(r));
+	return is_good(&r) ? rte_be_to_cpu_32(r.hwq.qpn) : 0;
+}
+
 int
 gantry_addr_unpack(const struct gantry_addr *addr, struct gantry_dest *dest)
 {
 	struct record r;
 
 	memcpy(&r, addr, sizeof(r));
-	if (memcmp(r.magic, magic, sizeof(magic)) != 0 || r.crc != crc_of(&r)) {
+	if (!is_good(&r)) {
 		LOG(ERR, "an address is damaged, or not from gantry_peer_open()");
 		return -EINVAL;
 	}

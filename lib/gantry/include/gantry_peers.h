@@ -157,6 +157,21 @@ GANTRY_API int gantry_peer_connect(struct gantry_queue *q, uint16_t peer,
 	const struct gantry_addr *addr);
 
 /**
+ * Returns the number of the queue pair or DC target that an address names. Any thread.
+ * Experimental.
+ *
+ * This number has 24 bits. It is the one that `rdma resource show qp` lists, and that
+ * rdma_conn_param::qp_num of rdma_connect(3) needs.
+ *
+ * @param addr
+ *   From gantry_peer_open(), of this process or of another one.
+ * @return
+ *   The number. 0: addr is not from gantry_peer_open(), or was damaged; or it is the address of a
+ *   DC peer, which has no number.
+ */
+GANTRY_EXPERIMENTAL GANTRY_API uint32_t gantry_addr_number(const struct gantry_addr *addr);
+
+/**
  * Closes one end of a connection. Threads: as for gantry_peer_open().
  *
  * A peer that is opened later may get the same number. Other DC peers of the queue are not

@@ -134,10 +134,12 @@ struct gantry_queue_info {
 	uint32_t max_peers; /**< most peers that are open at once */
 	/** Port of its connections; a peer may have another port; 0: the first active port. */
 	uint8_t port;
-	int numa_node;        /**< NUMA node of its memory; -1: any node */
-	unsigned int lcore;   /**< lcore of its worker; LCORE_ID_ANY of rte_lcore.h: no worker */
-	uint32_t number;      /**< number of the queue in this process, as telemetry has it */
-	uint64_t reserved[8]; /**< always 0 */
+	int numa_node;      /**< NUMA node of its memory; -1: any node */
+	unsigned int lcore; /**< lcore of its worker; LCORE_ID_ANY of rte_lcore.h: no worker */
+	uint32_t number;    /**< number of the queue in this process, as telemetry has it */
+	/** Name of its engine's device, as gantry_info::device; valid until gantry_destroy(). */
+	const char *device;
+	uint64_t reserved[7]; /**< always 0 */
 };
 
 /**

@@ -287,6 +287,7 @@ lay_out_for_dc(struct gantry_queue *q)
 	n_bb = (uint16_t)(own->sq->pi - pi);
 	own->posted += n_bb;
 	gantry_note_posted(q, GANTRY_CONN_OWN, n_bb);
+	gantry_counter_add(&q->stats.own_others, n_bb);
 }
 
 static bool

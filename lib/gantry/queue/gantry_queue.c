@@ -8,6 +8,7 @@
 #include <rte_common.h>
 
 #include "gantry_alloc.h"
+#include "gantry_engine.h"
 
 /*
  * The least number of descriptors that may wait in a peer's stream before it allocates more memory.
@@ -25,6 +26,7 @@ gantry_queue_info_get(const struct gantry_queue *q, struct gantry_queue_info *in
 		.numa_node = q->socket,
 		.lcore = q->lcore,
 		.number = q->id,
+		.device = q->g->info.device,
 	};
 }
 

@@ -92,10 +92,13 @@ draw_copy(struct side *s, struct record *r)
 static void
 draw_fill(struct side *s, struct record *r)
 {
-	r->desc.len = pick_len(s);
+	/*
+	 * Long and short fills use the same memory of the queue for their patterns. There are few
+	 * patterns, so that the same pattern is often used again, but more than this memory has.
+	 */
+	r->desc.len = pick(s, 6) == 0 ? 1 + pick(s, 12000) : pick_len(s);
 	r->desc.dst = pick_addr(s, r->desc.len, true);
-	/* Half of the patterns are 0, so that the same pattern is often used again. */
-	r->desc.arg[0] = pick(s, 2) * check_random(&s->rng);
+	r->desc.arg[0] = pick(s, 64) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
 /*

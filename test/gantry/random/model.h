@@ -164,6 +164,10 @@ uint8_t model_now(const struct model *m, uint64_t at);
 /* Stores the bytes that a correct descriptor moves. `bytes` has room for len bytes. */
 void model_read(const struct model *m, const struct gantry_desc *d, struct model_byte *bytes);
 /*
+ * Returns true and the word that an atomic will find, if the model knows this word.
+ */
+bool model_word(const struct model *m, const struct gantry_desc *d, uint64_t *old);
+/*
  * Call this when a descriptor has ended. sure: it was executed; otherwise it may have been
  * executed, completely or in part. result: the result of an executed atomic. Returns false if this
  * result is impossible.

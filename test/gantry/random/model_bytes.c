@@ -135,6 +135,15 @@ known_word(const struct model_byte *word, uint64_t *old)
 	return true;
 }
 
+bool
+model_word(const struct model *m, const struct gantry_desc *d, uint64_t *old)
+{
+	struct model_byte word[sizeof(*old)];
+
+	model_read(m, d, word);
+	return known_word(word, old);
+}
+
 /* bytes: on entry the word before the atomic, on return the word after it. */
 static bool
 write_atomic(const struct gantry_desc *d, struct model_byte *bytes, bool sure, uint64_t result)

@@ -61,6 +61,7 @@ struct record {
 	bool is_lost_there;
 	bool is_message; /* the descriptor uses a receive */
 	bool cancelled, done;
+	bool counted; /* gantry_poll_good() has counted it, so its completion is not known */
 	uint8_t status;
 	uint64_t result;
 	uint64_t put_tsc; /* time when the descriptor was submitted */
@@ -137,6 +138,17 @@ struct side {
 	uint64_t made, put, got, settled;
 	struct record record[HISTORY];
 	uint64_t by_status[GANTRY_STATUS_MAX], bytes;
+	/*
+	 * NOPs that the control thread has submitted while the worker was stopped: how many there
+	 * were, and how many of them are in flight.
+	 */
+	uint64_t own_nops, own_nops_out, made_before;
+	/*
+	 * Copies that succeeded, by the carrier that they named or needed; [GANTRY_CARRIER_USUAL]:
+	 * any carrier. Copies that failed, which were perhaps handed to a carrier. Descriptors with
+	 * a layout: those that succeeded, and all.
+	 */
+	uint64_t carried[GANTRY_CARRIER_MAX], perhaps_carried, laid_out, perhaps_laid_out;
 	uint64_t recv_posted, recv_done, recv_refused;
 	/*
 	 * The count `put` when a DC descriptor failed last. Descriptors that were submitted before
@@ -228,6 +240,11 @@ void side_take(struct side *s, unsigned int n);
  * both the old and the new state are allowed.
  */
 void side_changed(struct side *s);
+/*
+ * Submits a NOP to the queue of a stopped worker, which the control thread owns. Takes its
+ * completion or, with `late`, leaves it to the worker.
+ */
+void side_use_stopped(struct side *s, bool late);
 /* Cancels one of the descriptors in flight. */
 void side_cancel(struct side *s);
 /* Call it when nothing is in flight. Checks that the counters have the values of the model. */

@@ -26,6 +26,9 @@ record_of(struct side *s, uint64_t i)
 	return &s->record[i % HISTORY];
 }
 
+/* The cookie of the control thread's NOPs, which no other descriptor has. */
+#define OWN_NOP UINT64_MAX
+
 /* Returns the cookie of descriptor number i. */
 static uint64_t
 cookie_of(uint64_t i)
@@ -239,7 +242,7 @@ note(struct side *s, struct record *r)
 	bool takes = model_takes_receive(r->desc.op);
 
 	r->refusals = 0;
-	r->may_run = r->cancelled = r->done = r->is_message = false;
+	r->may_run = r->cancelled = r->done = r->counted = r->is_message = false;
 	r->is_refused_there = r->is_lost_there = false;
 	r->read = r->wrote = (struct model_range){0, 0};
 	v = judge_by_rules(s, r);
@@ -355,6 +358,27 @@ side_changed(struct side *s)
 }
 
 void
+side_use_stopped(struct side *s, bool late)
+{
+	const struct gantry_desc nop = {.op = GANTRY_OP_NOP, .cookie = OWN_NOP};
+	uint64_t end = env_patience();
+	struct gantry_comp comp;
+
+	if (gantry_submit(s->q, &nop, 1) != 1)
+		side_fail(s, NULL, "the queue of a stopped worker is full");
+	s->own_nops++;
+	if (late) {
+		s->own_nops_out++;
+		return;
+	}
+	while (gantry_poll(s->q, &comp, 1) == 0)
+		if (rte_get_timer_cycles() > end)
+			side_fail(s, NULL, "a NOP of a stopped worker's queue does not come back");
+	if (comp.cookie != OWN_NOP || comp.status != GANTRY_OK)
+		side_fail(s, NULL, "the completion of a NOP is wrong");
+}
+
+void
 side_cancel(struct side *s)
 {
 	struct record *r;
@@ -436,15 +460,23 @@ next_of(struct side *s, const struct end *e)
 	return i;
 }
 
+static bool
+is_atomic(const struct gantry_desc *d)
+{
+	return d->op == GANTRY_OP_COMPARE_SWAP || d->op == GANTRY_OP_FETCH_ADD;
+}
+
 /* The model processes completed descriptors, in the order of submission. */
 static void
 settle(struct side *s)
 {
 	for (; s->settled < s->put && record_of(s, s->settled)->done; s->settled++) {
-		const struct record *r = record_of(s, s->settled);
+		struct record *r = record_of(s, s->settled);
 		bool sure = r->status == GANTRY_OK;
 		bool ran = r->may_run && (NOT_RUN & MODEL_BIT(r->status)) == 0;
 
+		if (r->counted && is_atomic(&r->desc))
+			sure = model_word(&s->model, &r->desc, &r->result);
 		if (r->desc.op == GANTRY_OP_SEND_INV)
 			keys_use(r, ran);
 		if (r->is_message)
@@ -502,12 +534,41 @@ result_is_possible(const struct gantry_desc *d, const struct gantry_comp *c)
 	}
 }
 
+/* Counts what gantry_stats says about carriers and layouts. */
+static void
+note_carrier(struct side *s, const struct record *r)
+{
+	const struct gantry_desc *d = &r->desc;
+	const bool ok = r->status == GANTRY_OK, ran = (NOT_RUN & MODEL_BIT(r->status)) == 0;
+	enum gantry_carrier carrier = GANTRY_CARRIER_USUAL;
+
+	if (d->layout != 0) {
+		s->laid_out += ok;
+		s->perhaps_laid_out++;
+	}
+	if (d->op != GANTRY_OP_COPY && d->op != GANTRY_OP_COPY_SG && d->op != GANTRY_OP_FILL)
+		return;
+	if ((d->flags & GANTRY_DESC_BY_CPU) != 0)
+		carrier = GANTRY_CARRIER_CPU;
+	else if ((d->flags & GANTRY_DESC_BY_MMO) != 0)
+		carrier = GANTRY_CARRIER_MMO;
+	else if ((d->flags & GANTRY_DESC_BY_RDMA) != 0)
+		carrier = GANTRY_CARRIER_RDMA;
+	s->carried[carrier] += ok;
+	s->perhaps_carried += ran && !ok;
+}
+
 static void
 judge(struct side *s, const struct gantry_comp *c)
 {
 	uint64_t i = (c->cookie - 7) / 0x10001;
 	struct record *r = record_of(s, i);
 
+	if (c->cookie == OWN_NOP && s->own_nops_out != 0 && c->status == GANTRY_OK &&
+		c->op == GANTRY_OP_NOP) {
+		s->own_nops_out--;
+		return;
+	}
 	if (cookie_of(i) != c->cookie || i < s->settled || i >= s->put || r->done)
 		side_fail(s, NULL, "a completion with cookie 0x%llx: nothing in flight has it",
 			(unsigned long long)c->cookie);
@@ -531,6 +592,7 @@ judge(struct side *s, const struct gantry_comp *c)
 		s->bytes += c->len;
 		run.by_op_ok[c->op]++;
 	}
+	note_carrier(s, r);
 	note_failure(s, r);
 }
 
@@ -553,6 +615,37 @@ look_at_deadlines(void)
 	}
 }
 
+/*
+ * As side_take(), by gantry_poll_good(), which counts descriptors that succeeded. If it says that
+ * the oldest descriptor has failed, the next completion must be that of this descriptor.
+ */
+static void
+take_good(struct side *s, unsigned int n)
+{
+	struct gantry_comp comp;
+	bool failed = true;
+
+	env_pump();
+	n = gantry_poll_good(s->q, n, &failed);
+	look_at_deadlines();
+	if (s->unordered && (n != 0 || failed))
+		side_fail(s, NULL, "gantry_poll_good() of an unordered queue returns %u", n);
+	for (; n != 0; n--) {
+		struct record *r = record_of(s, s->got);
+
+		r->counted = true;
+		comp = (struct gantry_comp){.cookie = cookie_of(s->got),
+			.op = r->desc.op,
+			.len = r->desc.len};
+		judge(s, &comp);
+	}
+	if (!failed)
+		return;
+	if (gantry_poll(s->q, &comp, 1) != 1 || comp.status == GANTRY_OK)
+		side_fail(s, NULL, "gantry_poll_good() tells of a failure that is not there");
+	judge(s, &comp);
+}
+
 void
 side_take(struct side *s, unsigned int n)
 {
@@ -560,6 +653,10 @@ side_take(struct side *s, unsigned int n)
 	unsigned int i;
 
 	n = RTE_MIN(n, RTE_DIM(comp));
+	if (s->w == NULL && check_random(&s->rng) % 4 == 0) {
+		take_good(s, n);
+		n = 0;
+	}
 	n = s->w != NULL ? env_dequeue(s->w, comp, n) : env_poll(s->q, comp, n);
 	look_at_deadlines();
 	for (i = 0; i < n; i++)
@@ -591,14 +688,49 @@ side_judge_bytes(struct side *s)
 	}
 }
 
+static void
+judge_range(const struct side *s, const char *name, uint64_t got, uint64_t least, uint64_t most)
+{
+	if (got < least || got > most)
+		side_fail(s, NULL, "gantry_stats::%s is %llu, not from %llu to %llu", name,
+			(unsigned long long)got, (unsigned long long)least,
+			(unsigned long long)most);
+}
+
+/* Checks counters for which the model knows a lowest and a greatest value. */
+static void
+judge_ranges(const struct side *s, const struct gantry_stats *stats)
+{
+	uint64_t any = s->carried[GANTRY_CARRIER_USUAL] + s->perhaps_carried, sure = 0, sum = 0;
+	unsigned int i;
+
+	for (i = 0; i < GANTRY_CARRIER_MAX; i++) {
+		sure += s->carried[i];
+		sum += stats->copies[i];
+		if (i != GANTRY_CARRIER_USUAL)
+			judge_range(s, "copies[]", stats->copies[i], s->carried[i],
+				s->carried[i] + any);
+	}
+	judge_range(s, "copies", sum, sure, sure + s->perhaps_carried);
+	judge_counter(s, "copies[GANTRY_CARRIER_USUAL]", stats->copies[GANTRY_CARRIER_USUAL], 0);
+	judge_range(s, "layout_hits + layout_misses", stats->layout_hits + stats->layout_misses,
+		s->laid_out, s->perhaps_laid_out);
+	judge_range(s, "doorbells", stats->doorbells, 0, stats->wqes);
+	judge_counter(s, "txn_opened", stats->txn_opened, 0);
+}
+
 void
 side_judge_counters(struct side *s)
 {
 	struct gantry_stats stats = env_stats(s->q);
 	unsigned int i;
 
-	judge_counter(s, "submitted", stats.submitted, s->made);
-	judge_counter(s, "completed", stats.completed, s->made);
+	s->by_status[GANTRY_OK] += s->own_nops;
+	s->made_before += s->own_nops;
+	s->own_nops = 0;
+	judge_ranges(s, &stats);
+	judge_counter(s, "submitted", stats.submitted, s->made + s->made_before);
+	judge_counter(s, "completed", stats.completed, s->made + s->made_before);
 	judge_counter(s, "bytes", stats.bytes, s->bytes);
 	if (s->w == NULL) {
 		judge_counter(s, "recv_posted", stats.recv_posted, s->recv_posted);

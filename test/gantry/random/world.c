@@ -311,6 +311,8 @@ world_change(void)
 		if (s->w != NULL && !s->stopped) {
 			CHECK_EQ(gantry_worker_stop(s->w), 0);
 			s->stopped = true;
+			if (chance(2))
+				side_use_stopped(s, chance(2));
 		}
 		break;
 	default:

@@ -35,7 +35,7 @@
 #define QUEUES       2 /* of each party; queue 1 is unordered */
 #define LINKS        3 /* of each queue with the same queue of the other party: two RC, one DC */
 #define DC_LINK      2
-#define HALF_LEN     (3u << 20) /* length of HOME, and of FAR */
+#define HALF_LEN     (1u << 20) /* length of HOME, and of FAR */
 #define POOL_LEN     (256u << 10)
 #define ARENA_LEN    (2 * HALF_LEN + POOL_LEN)
 #define RECV_LEN     (160u << 10)

@@ -272,24 +272,24 @@ try_len(const struct edit_call *good, unsigned int at, uint16_t len, int err, co
 }
 
 /*
- * The input is one byte longer than the call understands, and this byte is not zero: the call is
- * refused.
+ * The input is longer than the call understands, by this number of bytes, and the last of them is
+ * not zero: the call is refused.
  */
 static void
-try_longer(const struct edit_call *good, unsigned int at, uint16_t max)
+try_longer(const struct edit_call *good, unsigned int at, uint16_t max, uint16_t by)
 {
 	struct edit_call c = *good;
 	struct ib_uverbs_attr *attr = &c.attrs[at];
 	uint8_t bytes[512] = {0};
 
-	CHECK(attr->len < sizeof(bytes) && max < sizeof(bytes));
+	CHECK(attr->len < sizeof(bytes) && max + by < (int)sizeof(bytes));
 	if (attr->len <= 8)
 		memcpy(bytes, &attr->data, attr->len);
 	else
 		memcpy(bytes, (void *)(uintptr_t)attr->data, attr->len);
-	bytes[max] = 1;
-	if (attr->len <= max)
-		attr->len = (uint16_t)(max + 1);
+	bytes[max + by - 1] = 1;
+	if (attr->len < max + by)
+		attr->len = (uint16_t)(max + by);
 	if (attr->len <= 8)
 		memcpy(&attr->data, bytes, 8);
 	else
@@ -347,8 +347,10 @@ try_attr(const struct edit_call *c, unsigned int at, const struct row *row)
 	switch (row->kind) {
 	case IN_:
 		try_len(c, at, (uint16_t)(row->min - 1), EINVAL, "too short");
-		if (row->max != ANY)
-			try_longer(c, at, row->max);
+		if (row->max != ANY) {
+			try_longer(c, at, row->max, 1);
+			try_longer(c, at, row->max, 7);
+		}
 		break;
 	case OUT_:
 		if (row->min != 0)

@@ -674,6 +674,163 @@ case_moderate_period(void)
 	pair_fini(&p);
 }
 
+/* ---------------------------------------------------------------- events, in any sequence */
+
+/*
+ * What ibv_req_notify_cq(3), ibv_modify_cq(3) and ibv_resize_cq(3) promise about the events of one
+ * CQ. Completions that the program has not polled count when the CQ is armed. A moderated event
+ * comes with the count-th completion since the CQ was armed.
+ */
+struct event_model {
+	bool solicited[1024]; /* of each completion that was made */
+	unsigned int made, polled;
+	bool armed, solicited_only;
+	unsigned int waiting, count;
+};
+
+/* Counts completions for the armed event. Returns true if the event is due. */
+static bool
+model_counts(struct event_model *m, unsigned int n)
+{
+	m->waiting += n;
+	if (n == 0 || m->waiting < m->count)
+		return false;
+	m->armed = false;
+	m->waiting = 0;
+	return true;
+}
+
+static bool
+model_arms(struct event_model *m, bool solicited_only)
+{
+	unsigned int end = m->made;
+
+	while (solicited_only && end > m->polled && !m->solicited[end - 1])
+		end--;
+	m->armed = true;
+	m->solicited_only = solicited_only;
+	m->waiting = 0;
+	return model_counts(m, end - m->polled);
+}
+
+static bool
+model_completes(struct event_model *m, bool solicited)
+{
+	m->solicited[m->made++] = solicited;
+	return m->armed && (solicited || !m->solicited_only) && model_counts(m, 1);
+}
+
+/* An event that waits for its count is sent when the moderation changes. */
+static bool
+model_moderates(struct event_model *m, unsigned int count)
+{
+	const bool waits = m->armed && m->waiting != 0;
+
+	m->count = count < 2 ? 1 : count;
+	if (waits) {
+		m->armed = false;
+		m->waiting = 0;
+	}
+	return waits;
+}
+
+static void
+send_to_server(struct pair *p, bool solicited)
+{
+	struct ibv_sge sge = {(uintptr_t)p->client.buf, 8, p->client.mr->lkey};
+	struct ibv_send_wr wr = {.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_SEND,
+		.send_flags = IBV_SEND_SIGNALED | (solicited ? IBV_SEND_SOLICITED : 0)};
+	struct ibv_send_wr *bad;
+
+	pair_post_recv(&p->server, 0, 0, 64);
+	pair_publish(&p->client);
+	CHECK_EQ(ibv_post_send(p->client.qp, &wr, &bad), 0);
+	CHECK_EQ(pair_wait(&p->client).status, IBV_WC_SUCCESS);
+}
+
+static bool
+take_server_event(struct pair *p)
+{
+	struct pollfd fd = {.fd = p->server.channel->fd, .events = POLLIN};
+	struct ibv_cq *cq;
+	void *context;
+
+	pair_run();
+	if (poll(&fd, 1, 0) != 1)
+		return false;
+	CHECK_EQ(ibv_get_cq_event(p->server.channel, &cq, &context), 0);
+	ibv_ack_cq_events(cq, 1);
+	return true;
+}
+
+/* Does one step, drawn at random. Returns true if the model expects an event. */
+static bool
+step_of_events(struct pair *p, struct event_model *m, uint64_t *seed)
+{
+	static const int sizes[] = {30, 64, 200, 17};
+	const struct ibv_modify_cq_attr count = {.attr_mask = IBV_CQ_ATTR_MODERATE,
+		.moderate = {(uint16_t)(check_random(seed) % 5), 0}};
+	const unsigned int unseen = m->made - m->polled;
+	const bool solicited = check_random(seed) % 2 != 0;
+	/* With a count, which completions count as solicited is not documented. */
+	const bool may_solicited = m->count == 1;
+	struct ibv_wc wc;
+
+	switch (check_random(seed) % 10) {
+	case 0:
+		CHECK_EQ(ibv_resize_cq(p->server.cq, sizes[check_random(seed) % 4]), 0);
+		return false;
+	case 1:
+		if (m->solicited_only && m->armed)
+			return false;
+		CHECK_EQ(ibv_modify_cq(p->server.cq, (struct ibv_modify_cq_attr *)&count), 0);
+		return model_moderates(m, count.moderate.cq_count);
+	case 2:
+	case 3:
+	case 4:
+		CHECK_EQ(ibv_req_notify_cq(p->server.cq, solicited && may_solicited), 0);
+		return model_arms(m, solicited && may_solicited);
+	case 5:
+	case 6:
+		for (unsigned int left = unseen == 0 ? 0 : check_random(seed) % (unseen + 1);
+			left != 0; left--, m->polled++)
+			CHECK_EQ(ibv_poll_cq(p->server.cq, 1, &wc), 1);
+		return false;
+	default:
+		if (unseen == 12 || m->made == 1024)
+			return false;
+		send_to_server(p, solicited);
+		return model_completes(m, solicited);
+	}
+}
+
+/*
+ * Random sequences of arming, completing, polling, resizing and moderating. Only a pumped adapter
+ * shows at once that there is no event.
+ */
+static void
+case_event_sequences(void)
+{
+	if (!pair_is_pumped())
+		return;
+	for (uint64_t first = 1; first <= 4; first++) {
+		struct event_model m = {.count = 1};
+		uint64_t seed = first;
+		struct pair p;
+
+		pair_init(&p, &(struct pair_opts){.cqe = 100});
+		for (unsigned int i = 0; i < 600; i++) {
+			const bool want = step_of_events(&p, &m, &seed);
+
+			CHECK(take_server_event(&p) == want, "seed %u, step %u: %san event",
+				(unsigned int)first, i, want ? "" : "not ");
+		}
+		pair_fini(&p);
+	}
+}
+
 /* ---------------------------------------------------------------- clocks */
 
 static uint64_t
@@ -774,6 +931,8 @@ static const struct check_case cases[] = {
 		case_zip_shared},
 	{"a moderated event comes with the last completion of the count", case_moderate_count},
 	{"a moderated event comes when its period has passed", case_moderate_period},
+	{"events follow any sequence of arming, completing, polling, resizing and moderating",
+		case_event_sequences},
 	{"the adapter's clock runs in every context", case_clock},
 	{"completions are stamped with both clocks", case_timestamps},
 };

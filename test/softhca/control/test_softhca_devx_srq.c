@@ -296,6 +296,30 @@ case_events(void)
 }
 
 /* A query must return the values that the creating command has set. */
+/*
+ * The limit in the command that creates the queue is armed from the beginning: wq.lwm. The doorbell
+ * record already counts more receives than the limit, so the limit is not reached.
+ */
+static void
+expect_first_limit(struct side *s, const struct how *h)
+{
+	const unsigned int wq = h->xrq ? 0x480 : 0x280;
+	uint8_t make[XRQ_IN], made[HDR], in[HDR] = {0}, out[XRQ_IN];
+	const size_t len = fill_srq(s, h, make);
+	struct mlx5dv_devx_obj *srq;
+
+	devx_put(make, wq + 0x30, 16, 5);
+	store_be32(s, SRQ_DB, 8);
+	srq = create(s, make, len, made);
+	CHECK(srq != NULL, "%s: status 0x%x", h->name, made[0]);
+	devx_put(in, 0, 16, h->xrq ? 0x719 : 0x90f);
+	devx_put(in, 0x48, 24, devx_get(made, 0x48, 24));
+	CHECK_EQ(mlx5dv_devx_obj_query(srq, in, HDR, out, sizeof(out)), 0);
+	CHECK_EQ(devx_get(out, wq + 0x30, 16), 5);
+	CHECK_EQ(mlx5dv_devx_obj_destroy(srq), 0);
+	store_be32(s, SRQ_DB, 0);
+}
+
 static void
 case_queries(void)
 {
@@ -326,6 +350,7 @@ case_queries(void)
 		devx_put(want, wq + 0x10c, 4, log_stride(h));
 		devx_put(want, wq + 0x11b, 5, 4);
 		CHECK(check_bytes(out, want, sizeof(out), h->name));
+		expect_first_limit(&s, h);
 		/*
 		 * Commands for the other kind of queue, and commands with another number, are not
 		 * passed on.

@@ -221,6 +221,34 @@ case_others_stay(void)
 	CHECK_EQ(ibv_close_device(p.ctx), 0);
 }
 
+/* As case_others_stay(), with more events than the adapter sets aside at first, in their order. */
+static void
+case_many_others_stay(void)
+{
+	enum {
+		MANY = 150
+	};
+	struct pair p;
+
+	open_pair(&p);
+	for (int i = 0; i < MANY; i++) {
+		CHECK_EQ(ibv_req_notify_cq(i % 3 == 0 ? p.send_cq : p.recv_cq, 0), 0);
+		send_one(&p);
+	}
+	CHECK_EQ(ibv_destroy_qp(p.client), 0);
+	CHECK_EQ(ibv_destroy_qp(p.server), 0);
+	CHECK_EQ(ibv_destroy_cq(p.send_cq), 0);
+	for (int i = 0; i < MANY - MANY / 3; i++)
+		CHECK(next_event(&p, CHECK_PATIENCE_MS) == p.recv_cq, "event %d", i);
+	CHECK(next_event(&p, 0) == NULL);
+	acknowledge(p.recv_cq, MANY - MANY / 3);
+	CHECK_EQ(ibv_destroy_cq(p.recv_cq), 0);
+	CHECK_EQ(ibv_destroy_comp_channel(p.channel), 0);
+	CHECK_EQ(ibv_dereg_mr(p.mr), 0);
+	CHECK_EQ(ibv_dealloc_pd(p.pd), 0);
+	CHECK_EQ(ibv_close_device(p.ctx), 0);
+}
+
 /*
  * A lane may run a WQE before it sees that the CQ was armed, and the program may then poll the
  * completion and arm the CQ again. Each arming still gives an event. The wrong order is rare.
@@ -358,6 +386,25 @@ case_async_unread(void)
 	CHECK_EQ(ibv_close_device(p.ctx), 0);
 }
 
+/* Each open context of the adapter must get the event of the port. */
+static void
+case_async_of_all(void)
+{
+	struct pair pairs[3];
+
+	for (size_t i = 0; i < 3; i++)
+		open_pair(&pairs[i]);
+	CHECK_EQ(softhca_fault("port_down"), 0);
+	CHECK_EQ(softhca_fault("port_up"), 0);
+	while (softhca_pump() != 0)
+		;
+	for (size_t i = 0; i < 3; i++) {
+		CHECK_EQ(next_async(&pairs[i]).event_type, IBV_EVENT_PORT_ERR);
+		CHECK_EQ(next_async(&pairs[i]).event_type, IBV_EVENT_PORT_ACTIVE);
+		close_pair(&pairs[i]);
+	}
+}
+
 /* Redirects the program's standard error to a file. */
 static int
 log_begin(int *saved)
@@ -422,11 +469,13 @@ static const struct check_case cases[] = {
 	{"an armed CQ sends one event", case_one_event_per_arm},
 	{"destroying a CQ drops its unread events, and does not wait for them", case_unread},
 	{"unread events of other CQs stay", case_others_stay},
+	{"unread events of other CQs stay, however many", case_many_others_stay},
 	{"an arming that the adapter sees late gives its event", case_arm_seen_late},
 	{"a channel's descriptor may get another number", case_moved},
 	{"an async event names its QP", case_async_read},
 	{"a hundred unread async events come in their order", case_async_many},
 	{"destroying a QP drops only its own unread async events", case_async_unread},
+	{"every context gets the event of a port", case_async_of_all},
 };
 
 int

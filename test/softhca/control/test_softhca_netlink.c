@@ -398,6 +398,20 @@ case_acknowledgements(void)
 		CHECK_EQ(*(const int *)((const uint8_t *)got + NLMSG_HDRLEN), 0);
 	}
 	CHECK(!nl_recv(fd, &a));
+	/* A request after a refused one is answered, too. */
+	nl_begin(&two, RDMA_NLDEV_CMD_SET, 0, 6);
+	memcpy(two.bytes + two.len, r.bytes, r.len);
+	two.len += r.len;
+	nl_send(fd, &two);
+	CHECK(nl_recv(fd, &a));
+	got = nl_next(&a);
+	CHECK_EQ(got->nlmsg_type, NLMSG_ERROR);
+	CHECK_EQ(got->nlmsg_seq, 6);
+	CHECK(nl_recv(fd, &a));
+	CHECK_EQ(nl_next(&a)->nlmsg_seq, 7);
+	CHECK(nl_recv(fd, &a));
+	CHECK_EQ(nl_next(&a)->nlmsg_type, NLMSG_ERROR);
+	CHECK(!nl_recv(fd, &a));
 	/* The end of a dump is at the same time its acknowledgement. */
 	nl_begin(&r, RDMA_NLDEV_CMD_PORT_GET, NLM_F_ACK | NLM_F_DUMP, 8);
 	expect_done(nl_ask(fd, &r, &a), 8, -EINVAL);

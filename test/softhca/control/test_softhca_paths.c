@@ -725,14 +725,21 @@ case_lists(void)
 	CHECK_EQ(errno, ENOTDIR);
 }
 
+/* True for a directory that has entries of the machine and of the adapter. */
+static bool
+is_shared(const char *path)
+{
+	return strcmp(path, "/sys/class/misc") == 0 || strcmp(path, "/sys/devices/virtual") == 0;
+}
+
 /*
  * Every name in these directories of the machine must still be there, and must name the same file.
  */
 static void
 case_neighbours(void)
 {
-	static const char *const dirs[] = {"/sys/class", "/sys/bus/pci/devices", "/sys/devices",
-		"/sys/bus"};
+	static const char *const dirs[] = {"/sys/class", "/sys/class/misc", "/sys/bus/pci/devices",
+		"/sys/devices", "/sys/devices/virtual/misc", "/sys/bus"};
 	static char buf[65536];
 
 	for (size_t i = 0; i < N(dirs); i++) {
@@ -747,7 +754,7 @@ case_neighbours(void)
 			at += entry->d_reclen;
 			snprintf(path, sizeof(path), "%s/%s", dirs[i], entry->d_name);
 			if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
-				strncmp(path, CLASS, strlen(CLASS)) == 0)
+				strncmp(path, CLASS, strlen(CLASS)) == 0 || is_shared(path))
 				continue;
 			CHECK_EQ(syscall(SYS_newfstatat, AT_FDCWD, path, &want, 0), 0);
 			CHECK_EQ(stat(path, &got), 0, path);

@@ -552,7 +552,10 @@ case_busy(void)
 
 /* ---- counters */
 
-#define HW_COUNTERS "/sys/class/infiniband/mlx5_0/ports/1/hw_counters"
+#define HW_COUNTERS "/sys/class/infiniband/mlx5_%u/ports/%u/hw_counters"
+
+/* The adapter and the port whose counters are read. */
+static unsigned int on_adapter = 0, on_port = 1;
 
 /* Returns a counter's number or index by its name. */
 static bool
@@ -565,8 +568,8 @@ counter(int fd, unsigned int command, unsigned int attribute, size_t size, const
 	size_t len;
 
 	nl_begin(&r, command, 0, 1);
-	nl_add_u32(&r, INDEX, 0);
-	nl_add_u32(&r, PORT, 1);
+	nl_add_u32(&r, INDEX, on_adapter);
+	nl_add_u32(&r, PORT, on_port);
 	p = nested(nl_attr(nl_ask(fd, &r, &a), RDMA_NLDEV_ATTR_STAT_HWCOUNTERS), &len);
 	while (len > 0) {
 		const struct nlattr *entry = (const struct nlattr *)p;
@@ -616,10 +619,13 @@ write_to(struct node *from, struct ibv_qp *qp, struct node *to)
 static unsigned int
 compare_with_files(int fd)
 {
-	DIR *dir = opendir(HW_COUNTERS);
 	struct dirent *entry;
 	unsigned int n = 0;
+	char folder[80];
+	DIR *dir;
 
+	snprintf(folder, sizeof(folder), HW_COUNTERS, on_adapter, on_port);
+	dir = opendir(folder);
 	CHECK(dir != NULL);
 	while ((entry = readdir(dir)) != NULL) {
 		unsigned long long in_file;
@@ -629,7 +635,7 @@ compare_with_files(int fd)
 
 		if (entry->d_name[0] == '.' || strcmp(entry->d_name, "lifespan") == 0)
 			continue;
-		snprintf(path, sizeof(path), HW_COUNTERS "/%s", entry->d_name);
+		snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
 		f = fopen(path, "re");
 		CHECK(f != NULL && fscanf(f, "%llu", &in_file) == 1, "%s", path);
 		fclose(f);
@@ -657,7 +663,15 @@ case_counters(void)
 	for (unsigned int i = 0; i < 3; i++)
 		write_to(&a, qp, &b);
 	CHECK_EQ(counted(fd, "rx_write_requests"), before + 3);
-	CHECK(compare_with_files(fd) > 10);
+	/* All other ports have counted nothing. */
+	for (on_adapter = 0; on_adapter < 2; on_adapter++)
+		for (on_port = 1; on_port <= 2; on_port++) {
+			CHECK(compare_with_files(fd) > 10);
+			if (on_adapter != 0 || on_port != 1)
+				CHECK_EQ(counted(fd, "rx_write_requests"), 0);
+		}
+	on_adapter = 0;
+	on_port = 1;
 	/* No counters belong to objects, so such requests must be refused. */
 	nl_begin(&r, RDMA_NLDEV_CMD_STAT_GET, 0, 1);
 	nl_add_u32(&r, INDEX, 0);

@@ -1064,6 +1064,31 @@ case_shared_page(void)
 	rig_fini(&r);
 }
 
+/*
+ * The first doorbell is overwritten by the doorbell of a queue that is destroyed before the adapter
+ * looks. The remaining queue has its page alone now, and runs up to its record.
+ */
+static void
+case_page_is_left(void)
+{
+	struct rig r;
+	struct rig_opts o = {.shared_uar = true};
+	struct rig_wqe w = rig_wqe(MLX5_OPCODE_NOP, ALWAYS);
+	unsigned long before = rig_violations();
+
+	rig_init(&r, &o);
+	rig_run(&r);
+	rig_post(&r.a, &w);
+	r.b.bf = r.a.bf ^ 1;
+	rig_post(&r.b, &w);
+	CHECK_EQ(softhca_qp_destroy(r.b.qp), 0, "destroy");
+	rig_run(&r);
+	expect_req(rig_poll(&r.a), &r.a, MLX5_OPCODE_NOP, 0);
+	CHECK_EQ(rig_violations(), before, "violations");
+	r.b.qp = NULL;
+	rig_fini(&r);
+}
+
 /* ---- memory */
 
 static void
@@ -1298,6 +1323,8 @@ main(void)
 		case_rnr());
 	RUN("requests to an absent or unready peer are retried, then fail", case_no_peer());
 	RUN("a doorbell makes all queues of its page run", case_shared_page());
+	RUN("a queue whose doorbell was overwritten runs when the page's other queue is destroyed",
+		case_page_is_left());
 	RUN("an atomic's address and memory must be aligned", case_atomic_alignment());
 	RUN("registering on demand does not hold the key's lock while it waits for lanes",
 		case_on_demand_waits_unlocked());

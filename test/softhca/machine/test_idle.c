@@ -175,24 +175,26 @@ get_cpus(const char *status, char cpus[CPUS_LEN])
  * The thread that a doorbell wakes moves to another CPU. After this it must be allowed to run on
  * all CPUs of the process again.
  */
+/* The CPUs on which the program's main thread may run. */
 static void
-case_cpus(void)
+get_own_cpus(char cpus[CPUS_LEN])
 {
-	char status[4096], cpus[CPUS_LEN], thread_cpus[CPUS_LEN], pid[16];
-	struct dirent *entry;
-	unsigned int n = 0;
-	DIR *dir;
+	char status[4096], pid[16];
 
-	for (unsigned int i = 0; i < 5; i++) {
-		let_sleep();
-		for (unsigned int k = 0; k < 20; k++)
-			CHECK(runs_nop(&twin));
-	}
-	let_sleep();
 	snprintf(pid, sizeof(pid), "%d", (int)getpid());
 	CHECK(!read_status(pid, status, sizeof(status)));
 	get_cpus(status, cpus);
-	dir = opendir("/proc/self/task");
+}
+
+/* All threads of the adapter may run on these CPUs. */
+static void
+expect_threads_on(const char *cpus)
+{
+	char status[4096], thread_cpus[CPUS_LEN];
+	DIR *dir = opendir("/proc/self/task");
+	struct dirent *entry;
+	unsigned int n = 0;
+
 	CHECK(dir != NULL);
 	while ((entry = readdir(dir)) != NULL) {
 		if (entry->d_name[0] == '.' || !read_status(entry->d_name, status, sizeof(status)))
@@ -203,6 +205,21 @@ case_cpus(void)
 	}
 	closedir(dir);
 	CHECK(n != 0);
+}
+
+static void
+case_cpus(void)
+{
+	char cpus[CPUS_LEN];
+
+	for (unsigned int i = 0; i < 5; i++) {
+		let_sleep();
+		for (unsigned int k = 0; k < 20; k++)
+			CHECK(runs_nop(&twin));
+	}
+	let_sleep();
+	get_own_cpus(cpus);
+	expect_threads_on(cpus);
 }
 
 /*
@@ -224,10 +241,10 @@ case_race(void)
 /* ---- mappings */
 
 static off_t
-twin_offset(void)
+offset_of(const struct twin *t)
 {
 	struct mlx5dv_qp dv = {.comp_mask = MLX5DV_QP_MASK_UAR_MMAP_OFFSET};
-	struct mlx5dv_obj obj = {.qp = {twin.qp->qp, &dv}};
+	struct mlx5dv_obj obj = {.qp = {t->qp->qp, &dv}};
 
 	CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_QP), 0);
 	CHECK((dv.comp_mask & MLX5DV_QP_MASK_UAR_MMAP_OFFSET) != 0);
@@ -238,7 +255,8 @@ twin_offset(void)
 static uint8_t *
 map_again(void)
 {
-	uint8_t *page = mmap(NULL, PAGE, PROT_WRITE, MAP_SHARED, dev->ctx->cmd_fd, twin_offset());
+	uint8_t *page =
+		mmap(NULL, PAGE, PROT_WRITE, MAP_SHARED, dev->ctx->cmd_fd, offset_of(&twin));
 
 	CHECK(page != MAP_FAILED);
 	return page;
@@ -246,16 +264,22 @@ map_again(void)
 
 /* Writes a doorbell through another mapping of the twin's page. */
 static bool
-runs_nop_by(uint8_t *page)
+runs_nop_at(struct twin *t, uint8_t *page)
 {
-	struct hwq_bf *bf = twin.qp->sq.bf;
+	struct hwq_bf *bf = t->qp->sq.bf;
 	uint8_t *reg = bf->reg;
 	bool ran;
 
 	bf->reg = page + (uintptr_t)reg % PAGE;
-	ran = runs_nop(&twin);
+	ran = runs_nop(t);
 	bf->reg = reg;
 	return ran;
+}
+
+static bool
+runs_nop_by(uint8_t *page)
+{
+	return runs_nop_at(&twin, page);
 }
 
 static void
@@ -312,6 +336,53 @@ case_moved(void)
 	let_sleep();
 	CHECK(runs_nop_by(moved));
 	CHECK_EQ(munmap(moved, PAGE), 0);
+}
+
+/*
+ * Two doorbell pages are mapped again, one after the other, and are moved together. A doorbell at
+ * either new address wakes the adapter.
+ */
+static void
+move_together(struct twin *more)
+{
+	uint8_t *room, *both, *moved;
+	unsigned int first = 0;
+
+	/* The kernel moves both by one call only if the pages follow each other in the file. */
+	while (first < 3 && offset_of(&more[first + 1]) != offset_of(&more[first]) + PAGE)
+		first++;
+	CHECK(first < 3, "no two pages follow each other");
+	both = mmap(NULL, 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	room = mmap(NULL, 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(both != MAP_FAILED && room != MAP_FAILED);
+	for (unsigned int i = 0; i < 2; i++)
+		CHECK(mmap(both + i * PAGE, PAGE, PROT_WRITE, MAP_SHARED | MAP_FIXED,
+			      dev->ctx->cmd_fd, offset_of(&more[first + i])) == both + i * PAGE);
+	let_sleep();
+	moved = mremap(both, 2 * PAGE, 2 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, room);
+	CHECK(moved == room);
+	for (unsigned int i = 0; i < 4; i++) {
+		let_sleep();
+		CHECK(runs_nop_at(&more[first + i % 2], moved + i % 2 * PAGE), "page %u", i % 2);
+	}
+	CHECK_EQ(munmap(moved, 2 * PAGE), 0);
+}
+
+static void
+case_moved_together(void)
+{
+	struct hwq_qp_conf conf = {.sq_wr = 4};
+	static struct twin more[4];
+
+	for (unsigned int i = 0; i < 4; i++) {
+		twin_create(dev, &conf, &more[i]);
+		twin_connect_self(&more[i]);
+	}
+	/* Without BlueFlame all queues share one page, and there are no two pages to move. */
+	if (offset_of(&more[0]) != offset_of(&more[1]))
+		move_together(more);
+	for (unsigned int i = 0; i < 4; i++)
+		twin_destroy(&more[i]);
 }
 
 /*
@@ -785,6 +856,38 @@ case_fault_file(void)
 /* ---- other processes */
 
 #ifndef __SANITIZE_THREAD__
+/* Opens an adapter on a thread that is pinned to one CPU, as EAL pins its lcores. */
+static void
+open_pinned(void)
+{
+	struct hwq_dev *own;
+	char cpus[CPUS_LEN];
+	cpu_set_t one;
+
+	get_own_cpus(cpus);
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	CHECK_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+	CHECK_EQ(hwq_dev_open(NULL, &own), 0);
+	expect_threads_on(cpus);
+	_exit(check_failures == 0 ? 0 : 1);
+}
+
+static void
+case_pinned(void)
+{
+	int status = -1;
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	CHECK(pid >= 0);
+	if (pid == 0)
+		open_pinned();
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK_EQ(status, 0);
+}
+
 static void
 child_main(void)
 {
@@ -894,6 +997,7 @@ static const struct check_case cases[] = {
 	{"a page that is mapped twice wakes it by both mappings", case_two_mappings},
 	{"a closed page can be unmapped, and its address used again", case_unmapped_asleep},
 	{"a doorbell page that was moved wakes it", case_moved},
+	{"each of two doorbell pages that were moved together wakes it", case_moved_together},
 	{"while a page is not watched, the adapter sleeps only for short times",
 		case_unseen_mapping},
 	{"pages of an imported context wake it", case_import},
@@ -909,6 +1013,8 @@ static const struct check_case cases[] = {
 	{"a change of the file of faults wakes it", case_fault_file},
 #ifndef __SANITIZE_THREAD__ /* TSan does not allow threads in the child of a process with threads */
 	{"parent and child of fork(2) sleep and wake", case_fork},
+	{"the adapter's threads may run on all CPUs, also if a pinned thread opens the device",
+		case_pinned},
 #endif
 	{"without userfaultfd the adapter works, and prints no warning", case_refused},
 };

@@ -62,6 +62,7 @@ struct two {
 	const char *set_here[3], *set_there[3];
 	void (*begin_there)(void);
 	const char *line; /* a line that one of the processes writes */
+	bool waits;       /* the case mostly waits, so the cases after it run at the same time */
 };
 
 /* ---- the two processes */
@@ -203,6 +204,12 @@ open_end(struct end *e)
 	connect_qp(e, e->datagrams, K_UD, 0);
 	tell(e);
 	hear(e);
+	/*
+	 * When the other process has told this, it has left hear(), where it may run its adapter
+	 * longer than it waits. Otherwise that adapter might receive messages of the case.
+	 */
+	tell(e);
+	hear_only(e);
 }
 
 static void
@@ -756,22 +763,50 @@ case_nobody(struct end *e)
 
 #define MANY 40 /* more messages than an adapter reads in a turn */
 
-/* Sends a WRITE and MANY datagrams. The other process must not run its adapter. */
+/* Sends datagrams. The other process must not run its adapter. */
 static void
-sends_many(struct end *e)
+send_datagrams(struct end *e, int n)
 {
 	struct ibv_ah_attr path = node_attr(&e->n, 0).ah_attr;
 	struct node_to to = {ibv_create_ah(e->n.pd, &path), e->other.datagrams, 0};
 
 	CHECK(to.ah != NULL);
-	memset(e->area, FILL, 64);
-	post_there(e, IBV_WR_RDMA_WRITE, 64);
-	for (int i = 0; i < MANY; i++) {
+	for (int i = 0; i < n; i++) {
 		node_send(&e->n, e->datagrams, K_UD, &to, false);
 		CHECK_EQ(sent(e), IBV_WC_SUCCESS);
 	}
 	tell(e);
 	hear_only(e);
+}
+
+/* Sends a WRITE and MANY datagrams. The other process must not run its adapter. */
+static void
+sends_many(struct end *e)
+{
+	memset(e->area, FILL, 64);
+	post_there(e, IBV_WR_RDMA_WRITE, 64);
+	send_datagrams(e, MANY);
+}
+
+static void
+sends_datagrams(struct end *e)
+{
+	send_datagrams(e, 3);
+}
+
+/*
+ * The process there ends before this process has seen that it holds its numbers. Its datagrams
+ * still arrive.
+ */
+static void
+case_never_seen(struct end *e)
+{
+	for (uint64_t i = 0; i < 3; i++)
+		receive(e, e->datagrams, NULL, 256, i);
+	hear_only(e);
+	kill_there(e);
+	for (uint64_t i = 0; i < 3; i++)
+		CHECK_EQ(node_wait(e->n.rcq).wr_id, i);
 }
 
 /* The process there ends with messages that it has not read, after it has answered the WRITE. */
@@ -1099,6 +1134,8 @@ static const struct two cases[] = {
 		.timeout = 8, .retry_cnt = 1},
 	{"messages that a process sent before it ends arrive", case_sent_before, sends_many,
 		PUMPED},
+	{"messages of a process that ended before its number was looked up arrive", case_never_seen,
+		sends_datagrams, PUMPED},
 	{"a port of another link layer is not reached", case_not_reached, only_runs, .timeout = 8,
 		.retry_cnt = 1, .set_there = {"SOFTHCA_LINK_LAYER=infiniband"}},
 	{"a port with another GID is not reached", case_not_reached, only_runs, .timeout = 8,
@@ -1113,13 +1150,14 @@ static const struct two cases[] = {
 	{"nothing comes to a device that is dead", case_fault, device_dies, .timeout = 8,
 		.retry_cnt = 1},
 	{"a message to a stopped process waits", case_stopped, receives, THREADED,
-		.line = "lives, but does not run"},
+		.line = "lives, but does not run", .waits = true},
 	{"UC: a message to a stopped process is lost after a time", case_stopped_uc, tells,
 		.kind = K_UC},
 	{"DC: an error stops only its stream", case_streams, serves_dc},
-	{"an idle connection wakes nobody, and a message wakes", case_idle, sleeps, THREADED},
+	{"an idle connection wakes nobody, and a message wakes", case_idle, sleeps, THREADED,
+		.waits = true},
 	{"a message wakes an adapter without userfaultfd", case_naps, only_runs, THREADED,
-		.begin_there = refuse_traps},
+		.begin_there = refuse_traps, .waits = true},
 };
 
 /* A side of a case is executed as: test_wire SIDE CASE SOCKET PROCESS-THERE */
@@ -1204,28 +1242,41 @@ begin_case(const struct two *two, int log)
 	execute("here", two, socks[0], there, two->set_here);
 }
 
+/* A case whose processes run. */
+struct running {
+	const struct two *two;
+	int log;
+	pid_t here;
+};
+
+static struct running
+start_case(const struct two *two)
+{
+	struct running r = {two, memfd_create("stderr", 0), 0};
+
+	CHECK(r.log >= 0);
+	fflush(NULL);
+	r.here = fork();
+	CHECK(r.here >= 0);
+	if (r.here == 0)
+		begin_case(two, r.log);
+	return r;
+}
+
 static void
-run_case(const struct two *two)
+end_case(const struct running *r)
 {
 	static char text[65536];
-	const int log = memfd_create("stderr", 0);
 	int status;
 	ssize_t n;
-	pid_t here;
 
-	CHECK(log >= 0);
-	fflush(NULL);
-	here = fork();
-	CHECK(here >= 0);
-	if (here == 0)
-		begin_case(two, log);
-	CHECK_EQ(waitpid(here, &status, 0), here);
-	n = pread(log, text, sizeof(text) - 1, 0);
+	CHECK_EQ(waitpid(r->here, &status, 0), r->here);
+	n = pread(r->log, text, sizeof(text) - 1, 0);
 	text[n > 0 ? n : 0] = '\0';
-	if (status != 0 || (two->line != NULL && strstr(text, two->line) == NULL))
+	if (status != 0 || (r->two->line != NULL && strstr(text, r->two->line) == NULL))
 		check_failed(__FILE__, __LINE__, "the case succeeds", " status 0x%x: %s", status,
 			text);
-	close(log);
+	close(r->log);
 }
 
 static bool
@@ -1239,15 +1290,23 @@ runs(const struct two *two)
 int
 main(int argc, char **argv)
 {
-	unsigned int ran = 0;
+	static struct running waiting[sizeof(cases) / sizeof(cases[0])];
+	unsigned int ran = 0, n_waiting = 0;
+	struct running r;
 
 	if (argc == N_ARGS)
 		be_a_side(argv);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		if (!runs(&cases[i]) || (argc > 1 && strstr(cases[i].sentence, argv[1]) == NULL))
 			continue;
-		RUN(cases[i].sentence, run_case(&cases[i]));
 		ran++;
+		r = start_case(&cases[i]);
+		if (r.two->waits)
+			waiting[n_waiting++] = r;
+		else
+			RUN(r.two->sentence, end_case(&r));
 	}
+	for (unsigned int i = 0; i < n_waiting; i++)
+		RUN(waiting[i].two->sentence, end_case(&waiting[i]));
 	return ran != 0 && check_failures == 0 ? 0 : 1;
 }

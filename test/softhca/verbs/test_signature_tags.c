@@ -158,7 +158,7 @@ move_parts(struct signed_key *k, bool wire, bool read, const struct part *parts,
 
 /*
  * The tags must continue from request to request, wherever the blocks are in the key: in order;
- * from the middle of the key on; the same blocks again; two parts in one request. A new
+ * from the middle of the key on; the same blocks again; several parts in one request. A new
  * configuration must start the tags again. The tags wrap from ffffffff to 0.
  */
 static void
@@ -166,7 +166,7 @@ case_requests(void)
 {
 	static const struct {
 		size_t n;
-		struct part parts[2];
+		struct part parts[3];
 	} requests[] = {
 		{1, {{0, 1}}},
 		{1, {{1, 3}}},
@@ -174,6 +174,7 @@ case_requests(void)
 		{1, {{2, 2}}},
 		{1, {{2, 2}}},
 		{2, {{6, 2}, {0, 3}}},
+		{3, {{6, 2}, {0, 1}, {3, 3}}},
 		{1, {{0, 1}}},
 	};
 

@@ -242,6 +242,48 @@ case_carried(void)
 	pair_fini(&p);
 }
 
+/* Connects one end by the GID with this index: RoCE v1, v2 over IPv6, or v2 over IPv4. */
+static void
+connect_by(struct pair *p, struct pair_end *e, uint32_t dest, uint8_t gid)
+{
+	struct ibv_qp_attr attr = {.port_num = 1,
+		.qp_access_flags = PAIR_ALL,
+		.path_mtu = IBV_MTU_1024,
+		.dest_qp_num = dest,
+		.max_dest_rd_atomic = 1,
+		.max_rd_atomic = 1,
+		.min_rnr_timer = 1,
+		.timeout = 14,
+		.retry_cnt = 7,
+		.ah_attr = {.is_global = 1,
+			.port_num = 1,
+			.grh = {.sgid_index = gid, .hop_limit = 1}}};
+
+	CHECK_EQ(ibv_query_gid(p->ctx, 1, gid, &attr.ah_attr.grh.dgid), 0);
+	CHECK_EQ(qp_take(e->qp, K_RC, attr, IBV_QPS_INIT, IBV_QPS_RTS), 0);
+}
+
+/* The headers of each kind of GID count. */
+static void
+case_kinds_of_packets(void)
+{
+	for (uint8_t gid = 0; gid < 4; gid++) {
+		uint32_t headers;
+		struct pair p;
+
+		pair_init(&p, &(struct pair_opts){.no_connect = true});
+		connect_by(&p, &p.client, p.server.qp->qp_num, gid);
+		connect_by(&p, &p.server, p.client.qp->qp_num, gid);
+		headers = gid == 2 ? ETHERNET + 40 + BTH + ICRC : packet_headers(&p);
+		note_all();
+		post(&p.client, &p.server, IBV_WR_RDMA_WRITE, 400);
+		CHECK_EQ(pair_wait(&p.client).status, IBV_WC_SUCCESS);
+		expect("counters/port_xmit_data",
+			(headers + RETH + 400) / 4 + (headers + AETH) / 4);
+		pair_fini(&p);
+	}
+}
+
 static void
 case_access_errors(void)
 {
@@ -343,6 +385,22 @@ case_unreliable(void)
 	node_close_ends(&a, from, &b, to);
 }
 
+/* Sends a frame of 30 bytes. */
+static void
+send_short_frame(struct node *n, struct ibv_qp *qp)
+{
+	struct ibv_sge sge = {(uintptr_t)n->buf, 30, n->mr->lkey};
+	struct ibv_send_wr wr = {.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_SEND,
+		.send_flags = IBV_SEND_SIGNALED};
+	struct ibv_send_wr *bad;
+
+	pair_publish_to(qp, NULL);
+	CHECK_EQ(ibv_post_send(qp, &wr, &bad), 0);
+	CHECK_EQ(node_wait(n->scq).status, IBV_WC_SUCCESS);
+}
+
 /* A frame of a raw packet QP must be counted as sent, and as nothing else: it arrives nowhere. */
 static void
 case_frames(void)
@@ -361,6 +419,10 @@ case_frames(void)
 		expect("counters/port_xmit_data", 64 / 4);
 		EXPECT_ONLY("counters/port_xmit_packets", "counters/unicast_xmit_packets",
 			"counters/port_xmit_data");
+		/* It is padded to 60 bytes (IEEE 802.3), which are on the wire. */
+		note_all();
+		send_short_frame(&n, qp);
+		expect("counters/port_xmit_data", 60 / 4);
 		CHECK_EQ(ibv_destroy_qp(qp), 0);
 	}
 	node_close(&n);
@@ -639,6 +701,75 @@ request_between(unsigned int request, struct place from, struct place to)
 		pair_fini(&p[i]);
 }
 
+static struct ibv_qp *
+datagram_qp_at(const struct pair *p, uint8_t port)
+{
+	struct ibv_qp_init_attr init = {.send_cq = p->client.cq,
+		.recv_cq = p->server.cq,
+		.cap = {.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1},
+		.qp_type = IBV_QPT_UD};
+	const struct ibv_qp_attr attr = {.port_num = port, .qkey = PAIR_QKEY};
+	struct ibv_qp *qp = ibv_create_qp(p->pd, &init);
+
+	CHECK(qp != NULL);
+	CHECK_EQ(qp_take(qp, K_UD, attr, IBV_QPS_INIT, IBV_QPS_RTS), 0);
+	return qp;
+}
+
+/* Sends a datagram from port 1 to the GID of port 2 with this index. */
+static void
+send_datagram(const struct pair *p, struct ibv_qp *from, const struct ibv_qp *to, uint8_t gid)
+{
+	struct ibv_ah_attr attr = {.is_global = 1,
+		.port_num = 1,
+		.grh = {.sgid_index = gid, .hop_limit = 1}};
+	struct ibv_sge sge = {(uintptr_t)p->client.buf, 8, p->client.mr->lkey};
+	struct ibv_send_wr wr = {.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_SEND,
+		.send_flags = IBV_SEND_SIGNALED};
+	struct ibv_send_wr *bad;
+	struct ibv_ah *ah;
+
+	CHECK_EQ(ibv_query_gid(p->ctx, 2, gid, &attr.grh.dgid), 0);
+	ah = ibv_create_ah(p->pd, &attr);
+	CHECK(ah != NULL, "GID %u of port 2", gid);
+	pair_make_datagram(&wr, ah, to);
+	pair_publish_to(from, NULL);
+	CHECK_EQ(ibv_post_send(from, &wr, &bad), 0);
+	CHECK_EQ(ibv_destroy_ah(ah), 0);
+}
+
+/* A datagram to any GID of the adapter's other port arrives there, and counts there. */
+static void
+case_other_port(void)
+{
+	struct ibv_qp *from, *to;
+	struct pair p;
+
+	pair_init(&p, &(struct pair_opts){.no_connect = true});
+	from = datagram_qp_at(&p, 1);
+	to = datagram_qp_at(&p, 2);
+	for (uint8_t gid = 0; gid < 4; gid++) {
+		struct ibv_sge sge = {(uintptr_t)p.server.buf, 64, p.server.mr->lkey};
+		struct ibv_recv_wr recv = {.sg_list = &sge, .num_sge = 1}, *bad;
+
+		pair_publish_to(to, NULL);
+		CHECK_EQ(ibv_post_recv(to, &recv, &bad), 0);
+		on_port = 2;
+		note_all();
+		send_datagram(&p, from, to, gid);
+		CHECK_EQ(pair_wait(&p.client).status, IBV_WC_SUCCESS);
+		CHECK_EQ(pair_wait(&p.server).status, IBV_WC_SUCCESS);
+		expect("counters/port_rcv_packets", 1);
+		expect("counters/port_xmit_packets", 0);
+		on_port = 1;
+	}
+	CHECK_EQ(ibv_destroy_qp(from), 0);
+	CHECK_EQ(ibv_destroy_qp(to), 0);
+	pair_fini(&p);
+}
+
 static void
 case_each_end(void)
 {
@@ -691,6 +822,7 @@ case_child(void)
 static const struct check_case cases[] = {
 	{"data and packets of each operation are counted", case_carried},
 	{"refused requests are counted at both ends", case_access_errors},
+	{"the headers of each kind of packet are counted", case_kinds_of_packets},
 	{"receives that are short or missing are counted", case_receive_errors},
 	{"a lost unreliable message is counted only where it is lost", case_unreliable},
 	{"frames are counted", case_frames},
@@ -699,6 +831,7 @@ static const struct check_case cases[] = {
 	{"a link that is down does not go down again, and no other link does", case_links},
 	{"each port counts its own data", case_whose_data},
 	{"the requester's port and the responder's port each count their own", case_each_end},
+	{"a datagram to the other port arrives, and counts there", case_other_port},
 	{"a child of fork reads its parent's counters until it opens a device", case_child},
 };
 

@@ -367,6 +367,39 @@ expect_query(struct ibv_qp *qp, int state, const struct ibv_qp_attr *w, int set)
 	CHECK_EQ(init.sq_sig_all, 0);
 }
 
+/*
+ * In SQD: each modify of two attributes is refused because of one of them. The query shows no trace
+ * of the other one, neither at once nor after the next modify.
+ */
+static void
+expect_no_trace(struct ibv_qp *qp, enum kind kind, const struct ibv_qp_attr *now, int set)
+{
+	struct ibv_qp_attr bad = *now;
+
+	bad.qp_access_flags ^= IBV_ACCESS_REMOTE_WRITE;
+	bad.qkey++;
+	bad.timeout--;
+	bad.retry_cnt--;
+	bad.rnr_retry--;
+	bad.max_rd_atomic--;
+	bad.max_dest_rd_atomic = 0;
+	bad.min_rnr_timer--;
+	bad.ah_attr.sl--;
+	bad.cur_qp_state = IBV_QPS_RTR;
+	for (int bit = 1; bit < 1 << N_BITS; bit <<= 1) {
+		struct ibv_qp_attr same = *now;
+
+		if ((may_in_sqd(kind) & bit) == 0)
+			continue;
+		CHECK_EQ(ibv_modify_qp(qp, &bad, bit | IBV_QP_CUR_STATE), EINVAL);
+		expect_query(qp, IBV_QPS_SQD, now, set);
+		if ((may_in_sqd(kind) & ACCESS) == 0)
+			continue;
+		CHECK_EQ(ibv_modify_qp(qp, &same, ACCESS), 0);
+		expect_query(qp, IBV_QPS_SQD, now, set);
+	}
+}
+
 static void
 case_query(void)
 {
@@ -408,6 +441,7 @@ case_query(void)
 			CHECK_EQ(ibv_modify_qp(qp, &attr, bit), 0);
 			expect_query(qp, IBV_QPS_SQD, &attr, set);
 		}
+		expect_no_trace(qp, kinds[i], &attr, set);
 		/* In ERR the attributes must stay. RESET must clear them. */
 		CHECK_EQ(node_move(qp, IBV_QPS_ERR), 0);
 		expect_query(qp, IBV_QPS_ERR, &attr, set);

@@ -802,6 +802,24 @@ case_xrc_protection(void)
 	node_close(&c);
 }
 
+/* A file with a domain of one adapter has no domain of another adapter: ibv_open_xrcd(3). */
+static void
+xrcd_of_another_adapter(int fd)
+{
+	const char *devices = getenv("SOFTHCA_DEVICES");
+	struct ibv_context *ctx;
+	struct ibv_xrcd *xrcd;
+
+	if (devices == NULL || atoi(devices) < 2)
+		return;
+	ctx = pair_open(1);
+	CHECK(xrcd_open(ctx, fd, 0) == NULL && errno == EAGAIN);
+	xrcd = xrcd_open(ctx, fd, O_CREAT | O_EXCL);
+	CHECK(xrcd != NULL);
+	CHECK_EQ(ibv_close_xrcd(xrcd), 0);
+	CHECK_EQ(ibv_close_device(ctx), 0);
+}
+
 static void
 case_xrc_domains(void)
 {
@@ -817,6 +835,7 @@ case_xrc_domains(void)
 	CHECK(xrcd_open(b.ctx, fd, O_CREAT | O_EXCL) == NULL && errno == EINVAL);
 	two = xrcd_open(b.ctx, fd, 0);
 	CHECK(two != NULL);
+	xrcd_of_another_adapter(fd);
 	CHECK_EQ(ibv_close_xrcd(one), 0);
 	CHECK_EQ(ibv_close_xrcd(two), 0);
 	CHECK(xrcd_open(a.ctx, fd, 0) == NULL && errno == EAGAIN);

@@ -19,7 +19,7 @@
 
 #include "hca.h"
 
-/* The kernel's enum rdma_restrack_type has the same kinds, and two more: cm_ids and counters. */
+/* The kernel's enum rdma_restrack_type has the same kinds, and one more: counters. */
 enum resource_type {
 	RESOURCE_NONE,
 	RESOURCE_PD,
@@ -28,10 +28,18 @@ enum resource_type {
 	RESOURCE_MR,
 	RESOURCE_CTX,
 	RESOURCE_SRQ,
+	RESOURCE_CM_ID,
 	RESOURCE_N_TYPES
 };
 
 #define RESOURCE_NO_ID UINT32_MAX
+
+/* What is shown of an id of the connection manager. */
+struct resource_cm_id {
+	_Atomic uint32_t state, ps, port, qpn; /* state: enum rdma_cm_state of the kernel */
+	/* addresses: struct sockaddr_in or struct sockaddr_in6, word by word */
+	_Atomic uint32_t src[7], dst[7];
+};
 
 /* One object: a line of `rdma res show`. Each type has its own ids, which start at 0. */
 struct resource {
@@ -43,13 +51,15 @@ struct resource {
 	/* ids of the objects that this object refers to, or RESOURCE_NO_ID */
 	_Atomic uint32_t ctx, pd, cq, srq;
 	union {
-		_Atomic uint32_t kind; /* for a QP or an SRQ: type, with the numbers of verbs */
-		_Atomic uint32_t key;  /* for an MR: key */
-		_Atomic uint32_t cqe;  /* for a CQ: number of entries */
+		_Atomic uint32_t
+			kind; /* for a QP, an SRQ or a CM_ID: type, with the numbers of verbs */
+		_Atomic uint32_t key; /* for an MR: key */
+		_Atomic uint32_t cqe; /* for a CQ: number of entries */
 	};
 	union {
 		_Atomic uint64_t len; /* for an MR: bytes */
 		struct softhca_qp_shown qp;
+		struct resource_cm_id cm_id;
 	};
 };
 
