@@ -225,6 +225,7 @@ def telemetry(source, xml):
 LOGS = [
     # Name of a macro or function, number of arguments before the format, prefix of its lines, folders.
     ('LOG', 1, 'gantry: ', ['lib/gantry']),
+    ('LOG', 1, 'gantry_cm: ', ['lib/gantry_cm']),
     ('LOG_RATED', 2, 'gantry: ', ['lib/gantry']),
     ('DMA_MLX5_LOG', 1, 'dma_mlx5: ', ['drivers/dma/mlx5']),
     ('hwq_log', 0, 'hwq: ', ['lib/hwq']),
@@ -276,7 +277,7 @@ def lines(source):
     """Yields the log lines of the sources: (prefix, level, text, has an errno, path)."""
     for name, skip, prefix, folders in LOGS:
         for folder in folders:
-            pattern = os.path.join(source, folder) + ('*/**/*.[ch]' if folder == 'lib/gantry' else '/**/*.[ch]')
+            pattern = os.path.join(source, folder, '**/*.[ch]')
             for path in sorted(glob.glob(pattern, recursive=True)):
                 code = re.sub(r'/\*.*?\*/', '', read(source, path), flags=re.S)
                 for found in re.finditer(r'(?<![\w"])%s\(' % name, code):
@@ -323,7 +324,7 @@ def log_lines(source):
            'output, or to the function that the program has given to `hwq_log_to()`; in a program with an engine they go to DPDK\'s log. '
            'Lines of softhca go to the standard error output.', '',
            'Many lines say themselves what to do. A line that ends with the error of a call is explained below.', '']
-    for prefix, title in (('gantry: ', 'lib/gantry'), ('hwq: ', 'lib/hwq'), ('dma_mlx5: ', 'The dmadev driver'),
+    for prefix, title in (('gantry: ', 'lib/gantry'), ('gantry_cm: ', 'lib/gantry_cm'), ('hwq: ', 'lib/hwq'), ('dma_mlx5: ', 'The dmadev driver'),
                           ('softhca: ', 'softhca')):
         has_level = any(level for level, _, _ in parts[prefix].values())
         out += [f'## {title}', '', '| line | level | what to do |' if has_level else '| line | what to do |',
