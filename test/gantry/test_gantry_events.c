@@ -1574,7 +1574,7 @@ int
 main(int argc, char **argv)
 {
 	bool pumped = env_is_pumped();
-	struct check_case all[32];
+	struct check_case all[RTE_DIM(cases) + RTE_DIM(pumped_cases) + RTE_DIM(worker_cases)];
 	uint32_t n = 0, i;
 
 	env_init(1);
