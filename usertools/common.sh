@@ -56,7 +56,7 @@ build_packages=(gcc libc6-dev meson ninja-build pkg-config libdpdk-dev libibverb
 	ibverbs-providers libisal-dev libssl-dev python3-pyelftools)
 
 # The book and the manual pages.
-book_packages=(doxygen graphviz mandoc python3-breathe python3-myst-parser python3-sphinx)
+book_packages=(doxygen graphviz man-db mandoc python3-breathe python3-myst-parser python3-sphinx)
 
 # The tests also need nm, clang-format 14, and the programs of other projects.
 test_packages=(binutils clang-format doxygen dwarves g++ libsystemd-dev lintian make python3 python3-cryptography
