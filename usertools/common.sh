@@ -55,14 +55,18 @@ need() {
 build_packages=(gcc libc6-dev meson ninja-build pkg-config libdpdk-dev libibverbs-dev librdmacm-dev
 	ibverbs-providers libisal-dev libssl-dev python3-pyelftools)
 
+# The book and the manual pages.
+book_packages=(doxygen graphviz man-db mandoc python3-breathe python3-myst-parser python3-sphinx)
+
 # The tests also need nm, clang-format 14, and the programs of other projects.
 test_packages=(binutils clang-format doxygen dwarves g++ libsystemd-dev lintian make python3 python3-cryptography
 	python3-cryptography-vectors python3-pyverbs python3-scapy rdma-core ibverbs-utils
 	util-linux bsdextrautils xxd infiniband-diags iproute2 pciutils perftest qperf rdmacm-utils ucx-utils libucx-dev
-	libfabric-bin fio tgt qemu-utils qemu-block-extra dpdk-dev dpdk-doc valgrind)
+	libfabric-bin fio tgt qemu-utils qemu-block-extra dpdk-dev dpdk-doc valgrind
+	"${book_packages[@]}")
 
 # Packages that are needed to make Debian packages.
-package_packages=(debhelper dpkg-dev help2man lintian)
+package_packages=(debhelper dpkg-dev lintian "${book_packages[@]}")
 
 # The targets that build() builds. Empty: all targets.
 targets=()

@@ -37,8 +37,15 @@ cmp out/testgantry /usr/bin/testgantry
 softhca --like connectx-7 ibv_devinfo | grep -w 4129
 gantry-top --help >/dev/null
 hwq-decode --help >/dev/null
+softhca --version
+softhca --list-settings | grep -x "#ports = 1"
 echo "== a program that uses the library"
 apt-get -q install -y --no-install-recommends ./*.deb gcc g++ libc6-dev make pkg-config libsystemd-dev >apt.log 2>&1 || { tail -n 30 apt.log; exit 1; }
+test -s /usr/share/doc/gantry/html/index.html
+# A minimal system may leave out manual pages, so they are looked for in the packages.
+for page in gantry-tools:man1/testgantry.1 softhca:man5/softhca.conf.5 libgantry-dev:man3/gantry_create.3; do
+	dpkg-deb -c ./${page%%:*}_*.deb | grep -q "/usr/share/man/${page#*:}.gz"
+done
 cp -r /usr/share/doc/gantry/examples/embed .
 for compiler in gcc g++; do
 	for how in embed static; do

@@ -132,9 +132,36 @@ def draw_throughput(rows, folder):
         draw(axis, series, os.path.join(folder, axis + ".svg"))
 
 
+# The subject of a picture, by its axis.
+TITLES = {
+    "depth": "by operations in flight",
+    "burst": "by the length of a burst",
+    "length": "by the length of a copy",
+    "regions": "by the number of regions",
+    "peers": "by the number of peers",
+    "lcores": "by the number of worker lcores",
+}
+
+
+def tick(value):
+    """Returns a number for a tick: 64, 4K, 1M."""
+    for unit, text in ((1 << 20, "M"), (1 << 10, "K")):
+        if value >= unit and value % unit == 0:
+            return f"{value / unit:g}{text}"
+    return f"{value:g}"
+
+
+def decades(plot):
+    """Labels the y axis, which is logarithmic, by plain numbers: 1, 2, 5, 10 if it has few decades, otherwise 1, 10, 100."""
+    low, high = plot.get_ylim()
+    plot.yaxis.set_major_locator(matplotlib.ticker.LogLocator(subs=(1, 2, 5) if high / low < 200 else (1,)))
+    plot.yaxis.set_major_formatter("{x:g}")
+    plot.yaxis.set_minor_formatter(matplotlib.ticker.NullFormatter())
+
+
 def draw(axis, series, path):
     by_length = axis == "length"
-    figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3))
+    figure, (left, right) = plt.subplots(1, 2, figsize=(8.6, 3.4))
     for name, rows in series.items():
         x = [row["x"] for row in rows]
         # Bytes, or thousands of operations, per nanosecond: GB/s, Mops/s.
@@ -147,13 +174,18 @@ def draw(axis, series, path):
             right.plot(x, [row["to_memcpy"] for row in rows], marker=".", color=COLOURS[name], label=name)
     left.set_ylabel("GB/s" if by_length else "million operations a second")
     right.set_ylabel("throughput, memcpy = 1")
+    left.set_title(f"Throughput {TITLES[axis]}", fontsize=10)
+    right.set_title("Compared with memcpy", fontsize=10)
     for plot in left, right:
         plot.set_xlabel(LABELS[axis])
         plot.set_yscale("log")
-        if axis == "lcores":
-            plot.set_xticks(x)
-        else:
+        decades(plot)
+        if axis != "lcores":
             plot.set_xscale("log", base=2)
+        # At most nine labels, so that they do not touch.
+        ticks = x[::1 + (len(x) - 1) // 9]
+        plot.set_xticks(ticks, [tick(value) for value in ticks])
+        plot.set_xticks([], minor=True)
         plot.grid(True, which="major", lw=0.3)
         plot.legend(fontsize=8)
     save(figure, path)
@@ -181,8 +213,10 @@ def by_depth(rows, path):
                 name = f"{mode}, {qps} QP{'s' if qps > 1 else ''}"
                 line[0].plot(x, [row["response_median_us"] for row in some], style, marker=".", color=colour, label=name)
                 line[1].plot(x, [row["per_second"] / 1e6 for row in some], style, marker=".", color=colour, label=name)
-        line[0].set_ylabel(f"{op}: us to the response, median")
-        line[1].set_ylabel(f"{op}: million transactions a second")
+        line[0].set_title(f"{op}: latency", fontsize=10)
+        line[1].set_title(f"{op}: throughput", fontsize=10)
+        line[0].set_ylabel("us to the response, median")
+        line[1].set_ylabel("million transactions a second")
         for plot in line:
             plot.set_xlabel("transactions open at once")
             plot.set_xscale("log", base=2)
@@ -211,6 +245,7 @@ def by_share(rows, path):
         plot.set_xlim(left=0)
         plain_numbers(plot, x[:2] + x[3:])
     plots[0][0].legend(fontsize=6)
+    figure.suptitle("Throughput of pipelining, compared with waiting", fontsize=10)
     save(figure, path)
 
 

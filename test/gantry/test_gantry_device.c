@@ -291,7 +291,7 @@ a_cq_that_overruns_is_made_anew(void)
  * lack
  */
 
-/* True if the setting turns the feature of the emulated adapter off (doc/softhca-reference.md). */
+/* True if the setting turns the feature of the emulated adapter off (doc/softhca-settings.md). */
 static bool
 is_off(const char *setting)
 {

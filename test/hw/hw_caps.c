@@ -289,7 +289,7 @@ asks_for_mmo(void)
 }
 
 /*
- * Prints the device's capabilities as settings of the emulated adapter (doc/softhca-reference.md).
+ * Prints the device's capabilities as settings of the emulated adapter (doc/softhca-settings.md).
  * These settings are the card profile of this device.
  */
 static void

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Checks that files, tests and names in the pages of the documentation exist in the tree, and that figures are the counted ones.
 
-Pages are README.md, CHANGELOG.md, examples/README.md, doc/*.md and lib/*/*/README.md. Each fault is printed with file, line, and what to do:
+Pages are README.md, CHANGELOG.md, examples/README.md, doc/**/*.md and lib/*/*/README.md. Each fault is printed with file, line, and what to do:
 - links: the file is there, and the heading; of sources and scripts: the page doc/NAME.md that they name;
 - files and folders of the tree;
 - tests and test programs;
-- settings of softhca (SOFTHCA_NAME, `name = value`), and the table of doc/softhca-reference.md, which has each of them;
+- settings of softhca (SOFTHCA_NAME, `name = value`);
+- tables that doc/book/tables.py writes: they are what the launcher prints;
 - options of Meson (-Dname), and the table of doc/building.md, which has each of the project's;
 - options of the project's programs, in command lines and alone;
 - functions, macros and types of the project;
@@ -22,8 +23,11 @@ import os
 import re
 import sys
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../doc/book'))
+import tables
+
 COUNTS = 'test/bench/instructions.txt'
-REFERENCE = 'doc/softhca-reference.md'
 BUILDING = 'doc/building.md'
 SETTINGS = 'drivers/softhca/process/settings.c'
 MESON_OPTIONS = 'meson_options.txt'
@@ -137,7 +141,7 @@ class Tree:
             elif paths is None and program.endswith(('.py', '.sh')) and any(f.endswith('/' + program) for f in self.files):
                 paths = next(f for f in self.files if f.endswith('/' + program))
                 # A script may pass its arguments on to a program or to another script.
-                paths = paths if paths.startswith('test/') else 'usertools/*'
+                paths = paths if paths.startswith(('test/', 'doc/')) else 'usertools/*'
             found = glob.glob(os.path.join(self.source, paths), recursive=True) if paths else []
             self.own[program] = '\n'.join(read(self.source, path) for path in found if os.path.isfile(path))
         return self.own[program]
@@ -185,6 +189,11 @@ def links(tree, page, text):
                 continue
             path, _, anchor = target.partition('#')
             full = os.path.normpath(os.path.join(os.path.dirname(page), path)) if path else page
+            # The book makes a picture from a source of graphviz, and pages of its reference.
+            if full.endswith('.svg') and os.path.exists(os.path.join(tree.source, full[:-4] + '.dot')):
+                continue
+            if full.startswith('doc/reference/'):
+                continue
             if not os.path.exists(os.path.join(tree.source, full)):
                 yield number, f'the link {target} leads to no file: name one that exists'
             elif anchor and anchor not in {slug(h) for h in re.findall(r'^#+ (.*)', read(tree.source, full), re.M)}:
@@ -195,10 +204,12 @@ FILE = re.compile(r'(?<![\w/.$<>{}~-])((?:[\w.*-]+/)*[\w*-][\w.*-]*\.(?:c|h|py|s
 
 
 def files(tree, page, text):
+    # Files that a tutorial shows, for the reader to write.
+    shown = set(re.findall(r'^```\w+ (\S+)$', text, re.M))
     for number, block, code in code_of(text):
         for path in FILE.findall(code):
             # Capital letters stand for any name: verbs/uverbs_NAME.c, X.c.
-            if path in FOREIGN_FILES or block and path.split('/')[0] not in TOP or re.search(r'(?<![A-Za-z])[A-Z]+\.', path):
+            if path in FOREIGN_FILES | shown or block and path.split('/')[0] not in TOP or re.search(r'(?<![A-Za-z])[A-Z]+\.', path):
                 continue
             if not tree.has_file(os.path.normpath(path)):
                 yield number, (f'no file {path} is in the tree: correct the name; if it is not the project\'s, add it to '
@@ -239,21 +250,12 @@ def tests(tree, page, text):
 def settings(tree, page, text):
     for number, line in enumerate(text.split('\n'), 1):
         for name in re.findall(r'\bSOFTHCA_[A-Z0-9_]*[A-Z0-9]\b', line):
-            if name not in tree.variables:
+            if name not in tree.variables and name != 'SOFTHCA_NAME':  # any setting
                 yield number, f'softhca has no setting {name}: correct the name; {SETTINGS} has all'
     for number, block, code in code_of(text):
         found = re.fullmatch(r'([a-z_0-9]+) = \w+', code)
         if found and not block and found[1] not in tree.settings | FOREIGN_SETTINGS:
             yield number, f'softhca has no setting {found[1]}: correct the name; {SETTINGS} has all'
-    if page == REFERENCE:
-        section = text.partition('\n## Settings\n')[2].partition('\n## ')[0]
-        told = set()
-        for row in re.findall(r'^\| (`\w+`(?:, `\w+`)*) \|', section, re.M):
-            told.update(re.findall(r'\w+', row))
-        for name in sorted(tree.settings - told):
-            yield 1, f'"Settings" has no row of {name}: add it'
-        for name in sorted(told - tree.settings):
-            yield 1, f'"Settings" has a row of {name}, which {SETTINGS} does not have: remove it'
 
 
 def meson_options(tree, page, text):
@@ -279,7 +281,7 @@ def program_options(tree, page, text):
             continue
         for i, word in enumerate(words):
             name = os.path.basename(word.rstrip('.,:;'))
-            if word.startswith('#') or word == '|':
+            if word.startswith(('#', '$(')) or word == '|':
                 program = None
             elif word == '--':
                 eal = False
@@ -325,7 +327,7 @@ def counts(source):
             if line and not line.startswith('#')}
 
 
-def written(counted, key, like):
+def counted_as(counted, key, like):
     """Returns the count that the mark `key` names, or the sum of several counts, with as many decimals as `like`, the
     figure in the page. Returns None if there is no such count."""
     keys = key.split(' + ')
@@ -338,14 +340,23 @@ def figures(tree, page, text):
     counted = counts(tree.source)
     for number, line in enumerate(text.split('\n'), 1):
         for figure, _, key in FIGURE.findall(line):
-            right = written(counted, key, figure)
+            right = counted_as(counted, key, figure)
             if right is None:
                 yield number, f'{COUNTS} has no count "{key}": correct the mark'
             elif right != figure:
                 yield number, (f'{figure} is not the count "{key}" of {COUNTS}, which is {right}: mend it with: '
                     'test/rooms/check_docs.py . --update')
-        if '<!--' in FIGURE.sub('', line):
+        if '<!--' in FIGURE.sub('', line) and line not in (tables.FAULTS_BEGIN, tables.FAULTS_END):
             yield number, 'this mark is none of a figure: write 86<!-- engine copy 32 -->, or a sum: <!-- dma copy 32 + dma copy 1 -->'
+
+
+def written(tree, build):
+    """Yields a fault for each page whose tables are not what the launcher prints."""
+    if '(settings_help.c does not' in tables.said(build, '--list-settings'):
+        yield 'drivers/softhca/process/settings_help.c', 1, 'a setting has no row here: softhca --list-settings shows it: add the row'
+    for page, text in tables.written_pages(tree.source, build).items():
+        if text != read(tree.source, page):
+            yield page, 1, 'the tables are not what softhca prints: write them by: doc/book/tables.py . BUILD --update'
 
 
 def named_pages(tree):
@@ -353,14 +364,14 @@ def named_pages(tree):
     for path in tree.files:
         if path.endswith(('.c', '.h', '.py', '.sh', '.build', '.txt')) and not path.endswith(os.path.basename(__file__)):
             for number, line in enumerate(read(tree.source, path).split('\n'), 1):
-                for page in re.findall(r'\bdoc/[\w-]+\.md\b', line):
+                for page in re.findall(r'\bdoc/(?:[\w-]+/)*[\w-]+\.md\b', line):
                     if not os.path.exists(os.path.join(tree.source, page)):
                         yield path, number, f'there is no {page}: name a page that exists'
 
 
 def pages(source):
     yield from (path for path in ('README.md', 'CHANGELOG.md', 'examples/README.md') if os.path.exists(os.path.join(source, path)))
-    yield from sorted('doc/' + name for name in os.listdir(os.path.join(source, 'doc')) if name.endswith('.md'))
+    yield from sorted(os.path.relpath(path, source) for path in glob.glob(os.path.join(source, 'doc/**/*.md'), recursive=True))
     yield from sorted(os.path.relpath(path, source) for path in glob.glob(os.path.join(source, 'lib/*/*/README.md')))
 
 
@@ -368,7 +379,7 @@ def update(source):
     counted = counts(source)
     for page in pages(source):
         text = read(source, page)
-        new = FIGURE.sub(lambda m: (written(counted, m[3], m[1]) or m[1]) + m[2], text)
+        new = FIGURE.sub(lambda m: (counted_as(counted, m[3], m[1]) or m[1]) + m[2], text)
         if new != text:
             with open(os.path.join(source, page), 'w', encoding='utf-8') as file:
                 file.write(new)
@@ -384,7 +395,7 @@ def main(source, build):
             for line, what in check(tree, page, text):
                 print(f'{page}:{line}: {what}')
                 faults += 1
-    for path, line, what in named_pages(tree):
+    for path, line, what in [*named_pages(tree), *written(tree, build)]:
         print(f'{path}:{line}: {what}')
         faults += 1
     print(f'{n} pages, {faults} faults')

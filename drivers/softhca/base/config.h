@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The settings of the emulated adapter (doc/softhca-reference.md). They are read once and do not
+ * The settings of the emulated adapter (doc/softhca-settings.md). They are read once and do not
  * change after that.
  */
 #ifndef SOFTHCA_CONFIG_H

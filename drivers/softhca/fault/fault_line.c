@@ -15,6 +15,7 @@
 #include <rdma/mlx5_user_ioctl_cmds.h>
 
 #include "number.h"
+#include "softhca.h"
 
 /*
  * How a control call is recognised: by its ioctl method, or by its one or two write commands, and
@@ -123,28 +124,55 @@ static const struct {
 	const char *name;
 	unsigned int may, must;
 	const char *form; /* grammar of this kind of fault, for error texts */
+	const char *means;
 } kinds[FAULT_N_KINDS] = {
 	[FAULT_COMPLETE] = {"complete", KEYS_OF_OP | KEY_SYNDROME | KEY_VENDOR, KEY_SYNDROME,
-		"complete syndrome=1..255 [vendor=0..255] " FORM_OF_OP},
-	[FAULT_DROP] = {"drop", KEYS_OF_OP, 0, "drop " FORM_OF_OP},
-	[FAULT_LATE] = {"late", KEYS_OF_OP | KEY_MS, KEY_MS, "late ms=N " FORM_OF_OP},
+		"complete syndrome=1..255 [vendor=0..255] " FORM_OF_OP,
+		"The WQE does not run; it completes with this syndrome, and the queue "
+		"pair fails. Without vendor the completion has the vendor syndrome that "
+		"a card reports with the syndrome: see \"Vendor syndromes\"."},
+	[FAULT_DROP] = {"drop", KEYS_OF_OP, 0, "drop " FORM_OF_OP,
+		"The WQE runs, and makes no completion."},
+	[FAULT_LATE] = {"late", KEYS_OF_OP | KEY_MS, KEY_MS, "late ms=N " FORM_OF_OP,
+		"The WQE, and all WQEs after it in its queue, run and complete this "
+		"time later."},
 	[FAULT_RECV_COMPLETE] = {"recv_complete", KEYS_OF_OP | KEY_SYNDROME | KEY_VENDOR,
-		KEY_SYNDROME, "recv_complete syndrome=1..255 [vendor=0..255] " FORM_OF_OP},
-	[FAULT_RECV_DROP] = {"recv_drop", KEYS_OF_OP, 0, "recv_drop " FORM_OF_OP},
-	[FAULT_RECV_LATE] = {"recv_late", KEYS_OF_OP | KEY_MS, KEY_MS,
-		"recv_late ms=N " FORM_OF_OP},
-	[FAULT_QP_FATAL] = {"qp_fatal", KEYS_OF_OP, 0, "qp_fatal " FORM_OF_OP},
-	[FAULT_CQ_OVERRUN] = {"cq_overrun", KEYS_OF_OP, 0, "cq_overrun " FORM_OF_OP},
-	[FAULT_SQ_DRAINED] = {"sq_drained", KEYS_OF_OP, 0, "sq_drained " FORM_OF_OP},
+		KEY_SYNDROME, "recv_complete syndrome=1..255 [vendor=0..255] " FORM_OF_OP,
+		"The message does not arrive: its receive completes with this syndrome, "
+		"and the receiving queue pair fails. A reliable sender gets a remote "
+		"operation error."},
+	[FAULT_RECV_DROP] = {"recv_drop", KEYS_OF_OP, 0, "recv_drop " FORM_OF_OP,
+		"The message arrives, and its receive makes no completion. libmlx5 "
+		"counts the receives of a queue pair by their completions, so it gives "
+		"the next completion the wr_id of the lost completion."},
+	[FAULT_RECV_LATE] = {"recv_late", KEYS_OF_OP | KEY_MS, KEY_MS, "recv_late ms=N " FORM_OF_OP,
+		"The message, and all work after it in the sender's queue, arrives and "
+		"completes this time later."},
+	[FAULT_QP_FATAL] = {"qp_fatal", KEYS_OF_OP, 0, "qp_fatal " FORM_OF_OP,
+		"The WQE does not run: the queue pair fails, by an async event."},
+	[FAULT_CQ_OVERRUN] = {"cq_overrun", KEYS_OF_OP, 0, "cq_overrun " FORM_OF_OP,
+		"The WQE does not run: its send CQ fails as after an overrun, and all "
+		"queue pairs of that CQ fail."},
+	[FAULT_SQ_DRAINED] = {"sq_drained", KEYS_OF_OP, 0, "sq_drained " FORM_OF_OP,
+		"The send queue stops in SQD before the WQE, with the async event; "
+		"modify to RTS resumes it."},
 	[FAULT_PORT_DOWN] = {"port_down", KEY_OP | KEY_QP | KEY_MS | KEY_PORT | KEY_DEVICE, 0,
-		"port_down [port=N] [ms=N] [op=N] [qp=N] [device=N]"},
-	[FAULT_PORT_UP] = {"port_up", KEY_PORT | KEY_DEVICE, 0, "port_up [port=N] [device=N]"},
+		"port_down [port=N] [ms=N] [op=N] [qp=N] [device=N]",
+		"An async event is sent, and the port's state is DOWN; requests to "
+		"peers are retried until no retry is left. After the time ms the port "
+		"is up again."},
+	[FAULT_PORT_UP] = {"port_up", KEY_PORT | KEY_DEVICE, 0, "port_up [port=N] [device=N]",
+		"The port is up at once, and an async event is sent."},
 	[FAULT_DEVICE_FATAL] = {"device_fatal", KEY_OP | KEY_QP | KEY_DEVICE, 0,
-		"device_fatal [op=N] [qp=N] [device=N]"},
+		"device_fatal [op=N] [qp=N] [device=N]",
+		"An async event is sent, and no WQE runs any more. Calls that destroy "
+		"objects still succeed; all other calls fail with EIO."},
 	[FAULT_REFUSE] = {"refuse",
 		KEY_CALL | KEY_ERRNO | KEY_OP | KEY_TIMES | KEY_DEVICE | KEY_OPCODE,
 		KEY_CALL | KEY_ERRNO,
-		"refuse call=NAME errno=1..133 [opcode=N] [op=N] [times=N] [device=N]"},
+		"refuse call=NAME errno=1..133 [opcode=N] [op=N] [times=N] [device=N]",
+		"The control call fails with this errno. NAME is a name of the list "
+		"below; opcode is that of a firmware command."},
 };
 
 static bool
@@ -328,4 +356,18 @@ fault_call_ends(const struct fault_call *call)
 		if (calls[i].ends && name_fits(&calls[i], call))
 			return true;
 	return false;
+}
+
+void
+softhca_faults_print(FILE *to)
+{
+	fputs("# Lines of a file of faults (SOFTHCA_FAULTS). op=N: the Nth operation, 1 by default. "
+	      "times=N: N operations\n# in a row. qp=N: only operations of this queue pair. device=N: "
+	      "the adapter mlx5_N, 0 by default.\n",
+		to);
+	for (int k = 1; k < FAULT_N_KINDS; k++)
+		fprintf(to, "\n%s\n    %s\n", kinds[k].form, kinds[k].means);
+	fputs("\n# Names of calls for refuse:\n", to);
+	for (int i = 0; i < N_CALLS; i++)
+		fprintf(to, "%s\n", calls[i].name);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A fault, read from a line. doc/softhca-reference.md, "Faults on demand", has the grammar. */
+/* A fault, read from a line. doc/softhca-faults.md has the grammar. */
 #ifndef SOFTHCA_FAULT_LINE_H
 #define SOFTHCA_FAULT_LINE_H
 

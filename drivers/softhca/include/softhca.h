@@ -4,12 +4,13 @@
  *
  * A program only has to link this library. If the machine has no mlx5 device, libibverbs finds
  * mlx5_0 and drives it with stock libmlx5. The calls below are for tests, and for programs that run
- * the device themselves. Settings: doc/softhca-reference.md.
+ * the device themselves. Settings: softhca_settings_print().
  */
 #ifndef SOFTHCA_H
 #define SOFTHCA_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -44,7 +45,7 @@ SOFTHCA_API unsigned int softhca_pump(void);
 SOFTHCA_API unsigned long softhca_violations(void);
 
 /**
- * Arms one fault. line: a line as in the control file (SOFTHCA_FAULTS); doc/softhca-reference.md
+ * Arms one fault. line: a line as in the control file (SOFTHCA_FAULTS); softhca_faults_print()
  * lists the faults.
  *
  *     softhca_fault("complete op=3 syndrome=0x13");   the third operation from now on fails
@@ -61,6 +62,20 @@ SOFTHCA_API int softhca_fault(const char *line);
  * it.
  */
 SOFTHCA_API unsigned int softhca_faults_left(void);
+
+/**
+ * Writes all settings with their meanings, defaults and allowed values. Each line is a comment or a
+ * setting that is commented out, so the text can become a file for SOFTHCA_CONFIG. The command
+ * `softhca --list-settings` prints this text. Any thread may call it.
+ */
+SOFTHCA_API void softhca_settings_print(FILE *to);
+
+/**
+ * Writes all faults: the lines that a control file (SOFTHCA_FAULTS) may have, and the names of
+ * calls that the fault `refuse` takes. The command `softhca --list-faults` prints this text. Any
+ * thread may call it.
+ */
+SOFTHCA_API void softhca_faults_print(FILE *to);
 
 /** Disarms all faults, brings all ports up, and revives dead adapters. Any thread may call it. */
 SOFTHCA_API void softhca_faults_clear(void);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* softhca PROGRAM ARGS...: runs an unmodified RDMA program on the emulated adapter. */
+#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -10,6 +11,7 @@
 
 static const char usage[] =
 	"usage: softhca [--like CARD] PROGRAM [ARGUMENT]...\n"
+	"       softhca --list-settings | --list-faults | --version | --help\n"
 	"Runs PROGRAM with an emulated mlx5 adapter, if this machine has none.\n"
 	"\n"
 	"  softhca ibv_devinfo -v           shows the adapter\n"
@@ -22,10 +24,15 @@ static const char usage[] =
 	"                connectx-5, connectx-6-dx, connectx-7, bluefield-2 or bluefield-3; or the path of\n"
 	"                a card profile, or of a report.json that usertools/hw.sh has written. A path has\n"
 	"                a slash or a dot. SOFTHCA_LIKE=CARD does the same; other settings win over it\n"
+	"  --list-settings\n"
+	"                prints all settings, with meanings, defaults and allowed values. The output is\n"
+	"                a file for SOFTHCA_CONFIG in which every setting is commented out\n"
+	"  --list-faults prints the lines that a file for SOFTHCA_FAULTS may have\n"
+	"  --version     prints the version\n"
+	"  -h, --help    prints this text\n"
 	"\n"
 	"PROGRAM must be dynamically linked and not set-user-ID. Two programs reach each other as on a\n"
-	"machine with one adapter, if both run under softhca in one network namespace. All settings are\n"
-	"listed in softhca-reference.md in the documentation.\n";
+	"machine with one adapter, if both run under softhca in one network namespace.\n";
 
 /*
  * Writes the path of the library to preload. In a build directory the library is beside this
@@ -69,6 +76,33 @@ preload(const char *library)
 }
 
 /*
+ * Calls a function of the library that prints a list. The adapter is not used, so settings in the
+ * environment do not matter: a wrong setting would only print an error.
+ */
+static int
+list(const char *library, const char *function)
+{
+	void (*print)(FILE * to);
+	void *lib;
+
+	lib = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+	if (lib == NULL) {
+		fprintf(stderr, "softhca: %s\n", dlerror());
+		return 127;
+	}
+	*(void **)&print = dlsym(lib, function);
+	if (print == NULL) {
+		fprintf(stderr, "softhca: %s: install the library of this version\n", dlerror());
+		return 127;
+	}
+	print(stdout);
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return 0;
+	fprintf(stderr, "softhca: the list cannot be written: %s\n", strerror(errno));
+	return 1;
+}
+
+/*
  * Sets the card profile. Children may have another working directory, so a path is made absolute.
  */
 static int
@@ -87,8 +121,16 @@ set_card_profile(const char *card)
 int
 main(int argc, char **argv)
 {
+	static const struct {
+		const char *option, *function;
+	} lists[] = {
+		{"--list-settings", "softhca_settings_print"},
+		{"--list-faults", "softhca_faults_print"},
+	};
 	const bool like = argc > 1 && strcmp(argv[1], "--like") == 0;
+	const char *function = NULL;
 	char library[PATH_MAX];
+	size_t i;
 
 	if (like && argc < 4) {
 		fprintf(stderr,
@@ -112,7 +154,13 @@ main(int argc, char **argv)
 		fputs(usage, stdout);
 		return 0;
 	}
-	if (argv[1][0] == '-') {
+	if (strcmp(argv[1], "--version") == 0) {
+		puts("softhca " VERSION);
+		return 0;
+	}
+	for (i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+		function = strcmp(argv[1], lists[i].option) == 0 ? lists[i].function : function;
+	if (argv[1][0] == '-' && function == NULL) {
 		fprintf(stderr, "softhca: unknown option %s (softhca -h explains)\n", argv[1]);
 		return 2;
 	}
@@ -121,6 +169,8 @@ main(int argc, char **argv)
 			LIBDIR);
 		return 127;
 	}
+	if (function != NULL)
+		return list(library, function);
 	if (preload(library) != 0) {
 		fprintf(stderr, "softhca: %s\n", strerror(errno));
 		return 127;

@@ -62,7 +62,7 @@ struct setting {
 
 #define FIELD(f) offsetof(struct softhca_config, f), sizeof(((struct softhca_config *)0)->f)
 
-/* The settings. doc/softhca-reference.md explains them. */
+/* The settings. settings_help.c explains them. */
 static const struct setting settings[] = {
 	{"capture", KIND_PATH, FIELD(capture)},
 	{"part_id", KIND_NUMBER, FIELD(part_id), 0x1011, 0xffff, BLUEFIELD_3, .of_card = true},
@@ -675,4 +675,54 @@ settings_load(struct softhca_config *cfg, char *err, size_t err_len)
 	*cfg = tmp;
 	snprintf(err, err_len, "%s", note);
 	return 0;
+}
+
+/* Writes the default of a setting. It is empty if the setting has none. */
+static void
+print_default(const struct setting *s, char *text, size_t len)
+{
+	struct softhca_config cfg;
+
+	text[0] = '\0';
+	set_defaults(&cfg);
+	switch (s->kind) {
+	case KIND_FIRMWARE:
+		snprintf(text, len, "%u.%u.%u", cfg.fw_major, cfg.fw_minor, cfg.fw_sub);
+		break;
+	case KIND_LINK_LAYER:
+		snprintf(text, len, "%s",
+			s->def == SOFTHCA_LINK_ETHERNET ? "ethernet" : "infiniband");
+		break;
+	case KIND_CRYPTO:
+		snprintf(text, len, "%s", crypto_words[s->def]);
+		break;
+	case KIND_WIRE:
+		snprintf(text, len, "%s", wire_words[s->def]);
+		break;
+	case KIND_CROSS_VHCA:
+		snprintf(text, len, "%s", cross_vhca_words[s->def]);
+		break;
+	case KIND_PATH:
+	case KIND_NETDEV:
+	case KIND_IPV4:
+	case KIND_HEX:
+		break;
+	default:
+		snprintf(text, len, "%llu",
+			(unsigned long long)(s->def == OF_THE_PART && s->kind == KIND_POWER_OF_TWO
+						     ? MEMCPY_OF_CARDS
+						     : s->def));
+	}
+}
+
+bool
+settings_facts(unsigned int n, struct setting_facts *facts)
+{
+	if (n >= N_SETTINGS)
+		return false;
+	facts->key = settings[n].key;
+	facts->of_card = settings[n].of_card;
+	print_default(&settings[n], facts->def, sizeof(facts->def));
+	allowed(&settings[n], facts->allowed, sizeof(facts->allowed));
+	return true;
 }

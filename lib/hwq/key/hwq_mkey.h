@@ -97,9 +97,10 @@ struct hwq_sig_domain {
 
 /** Attributes of the last sig_block setter (mlx5dv_wr_set_mkey_sig_block(3)), copied. */
 struct hwq_sig_block {
-	struct hwq_sig_domain mem, wire; /**< the two domains */
-	uint32_t flags;                  /**< MLX5DV_SIG_BLOCK_ATTR_FLAG_* */
-	uint8_t check_mask;              /**< bytes of the signature that the device checks */
+	struct hwq_sig_domain mem;  /**< the domain of memory */
+	struct hwq_sig_domain wire; /**< the domain of the wire */
+	uint32_t flags;             /**< MLX5DV_SIG_BLOCK_ATTR_FLAG_* */
+	uint8_t check_mask;         /**< bytes of the signature that the device checks */
 	/**
 	 * Bytes of the signature that are copied, if flags has
 	 * MLX5DV_SIG_BLOCK_ATTR_FLAG_COPY_MASK.
@@ -120,9 +121,10 @@ struct hwq_sig_err {
 
 /** Signature context of a key with HWQ_MKEY_SIG. */
 struct hwq_mkey_sig {
-	struct hwq_psv mem_psv, wire_psv; /**< the running signatures of both domains */
-	struct hwq_sig_block block;       /**< the attributes */
-	struct hwq_sig_err err;           /**< valid if err_exists */
+	struct hwq_psv mem_psv;     /**< the running signature of memory */
+	struct hwq_psv wire_psv;    /**< the running signature of the wire */
+	struct hwq_sig_block block; /**< the attributes */
+	struct hwq_sig_err err;     /**< valid if err_exists */
 	/**
 	 * One more than the number of the key's signature errors; its low bit is written to the
 	 * key.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Arms faults of the adapter (doc/softhca-reference.md), and knows the effects that gantry.h
+ * Arms faults of the adapter (doc/softhca-faults.md), and knows the effects that gantry.h
  * allows. Several faults are armed at a time, and each fault may act on any queue. A device without
  * emulated faults (--device) gets failures from the test: it moves queue pairs of inline queues to
  * error, and makes their CQs overrun. Wrong keys and bounds are drawn in both cases.

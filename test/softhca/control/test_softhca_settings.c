@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The settings: the default, the smallest and the largest value of each setting, and the message
- * for other values. Expected values: the table in doc/softhca-reference.md.
+ * for other values. Expected values: the table in doc/softhca-settings.md.
  */
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -498,7 +498,7 @@ case_cards(void)
 }
 
 /*
- * A card profile may have the settings that doc/softhca-reference.md lists for it; all other
+ * A card profile may have the settings that doc/softhca-settings.md lists for it; all other
  * settings are refused.
  */
 static void

@@ -581,7 +581,7 @@ case_opcodes(void)
 	}
 }
 
-/* ---- the timing model: 80 Mbit/s are 10 bytes a microsecond (doc/softhca-reference.md) */
+/* ---- the timing model: 80 Mbit/s are 10 bytes a microsecond (doc/softhca-faults.md) */
 
 static void
 expect_bytes(struct rig_wqe w, uint32_t bytes, const char *what)

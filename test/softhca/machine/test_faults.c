@@ -727,7 +727,7 @@ case_clear(void)
 }
 
 /*
- * Values outside their range must be refused. The ranges are those of doc/softhca-reference.md and
+ * Values outside their range must be refused. The ranges are those of doc/softhca-faults.md and
  * of the text of the error.
  */
 static void
@@ -817,7 +817,7 @@ enum {
 static const char *const parts[] = {" op=9", " times=1", " qp=1", " syndrome=4", " vendor=4",
 	" ms=1", " port=1", " device=0", " errno=5", " call=reg_mr"};
 /*
- * For each kind of fault, from the grammar in doc/softhca-reference.md: the allowed parts and the
+ * For each kind of fault, from the grammar in doc/softhca-faults.md: the allowed parts and the
  * required parts.
  */
 static const struct {

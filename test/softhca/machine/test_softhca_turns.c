@@ -12,7 +12,7 @@
 #define N_RESTING  200
 #define REST_TURNS 2000 /* more turns than a page needs until it rests */
 /*
- * The maximum wait: doc/softhca-reference.md promises at most 1 us for each resting page, and the
+ * The maximum wait: doc/softhca-internals.md promises at most 1 us for each resting page, and the
  * adapter reads the clock in every 8th turn.
  */
 #define WAIT_US_MAX (N_RESTING + 8)

@@ -173,7 +173,7 @@ case_rnr_for_ever(void)
 
 /*
  * ---- waiting for a peer: 4.096 us * 2^timeout * (retry_cnt + 1), at most the setting retry_max_ms
- * (doc/softhca-reference.md)
+ * (doc/softhca-internals.md)
  */
 
 static void
