@@ -306,18 +306,32 @@ env_patience(void)
 	return rte_get_timer_cycles() + CHECK_PATIENCE_MS * (rte_get_timer_hz() / 1000);
 }
 
+/* rte_ring_empty() cannot be used: it reads the ring as if no other thread wrote to the ring. */
+static bool
+is_empty(const struct rte_ring *r)
+{
+	return __atomic_load_n(&r->prod.tail, __ATOMIC_ACQUIRE) ==
+	       __atomic_load_n(&r->cons.tail, __ATOMIC_ACQUIRE);
+}
+
 void
 env_wait_ring(const struct rte_ring *r)
 {
 	uint64_t end = env_patience();
 
-	/*
-	 * rte_ring_count() cannot be used: it reads the ring as if no other thread wrote to the
-	 * ring.
-	 */
-	while (__atomic_load_n(&r->prod.tail, __ATOMIC_ACQUIRE) ==
-		__atomic_load_n(&r->cons.tail, __ATOMIC_RELAXED)) {
+	while (is_empty(r)) {
 		CHECK(rte_get_timer_cycles() < end, "nothing came into the ring");
+		sched_yield();
+	}
+}
+
+void
+env_wait_empty(const struct rte_ring *r)
+{
+	uint64_t end = env_patience();
+
+	while (!is_empty(r)) {
+		CHECK(rte_get_timer_cycles() < end, "nothing was taken from the ring");
 		sched_yield();
 	}
 }

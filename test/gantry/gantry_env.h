@@ -150,6 +150,8 @@ struct rte_ring;
 
 /* Waits until a running lcore has enqueued something to the ring. */
 void env_wait_ring(const struct rte_ring *r);
+/* Waits until a running lcore has taken all entries of the ring. */
+void env_wait_empty(const struct rte_ring *r);
 
 static inline struct gantry_desc
 env_copy(const void *src, void *dst, uint64_t len)

@@ -701,8 +701,7 @@ receives_for_several_closing_peers_keep_their_peer(void)
 		recv = recv_of(i);
 		CHECK_EQ(gantry_recv_enqueue_burst(w, from[i % 2], &recv, 1), 1);
 	}
-	while (rte_ring_count(w->recv_in) != 0)
-		sched_yield();
+	env_wait_empty(w->recv_in);
 	/* The peer that is closed last is the first of the two whose receives complete. */
 	for (k = 2; k-- > 0;) {
 		CHECK_EQ(gantry_peer_close(rq, from[k]), 0);

@@ -41,7 +41,7 @@ FOREIGN_FILES = {
     # Headers and sources of Linux, rdma-core, DPDK, SPDK, UCX, mstflint.
     'infiniband/mlx5dv.h', 'mlx5dv.h', 'mlx5_ifc.h', 'mlx5_prm.h', 'wqe.h', 'qp.h', 'device.h', 'rte_dmadev.h',
     'hca_cap_table.adb', 'linux/dim.h', 'test_mlx5_dr.py', 'mlx5_prm_structs.py', 'tests/mlx5_prm_structs.py',
-    'tests/test_mlx5_dm_ops.py', 'test_mlx5_dc.py',
+    'tests/test_mlx5_dm_ops.py', 'test_mlx5_dc.py', 'test_rdmacm.py', 'test_mlx5_rdmacm.py',
     # Programs and libraries of Debian's packages.
     'dpdk-telemetry.py', 'dpdk-hugepages.py', 'dpdk-pmdinfo.py', 'usertools/dpdk-pmdinfo.py', 'libcrypto.so.3',
     # Files that the build or a program writes.
@@ -63,10 +63,12 @@ FOREIGN_OPTIONS = {
     'trace-dir', 'socket-mem',
     # Options of Docker, dpdk-test-crypto-perf and perftest.
     'device', 'cap-add', 'ulimit', 'network', 'client', 'server', 'ptest', 'devtype', 'help', 'setup', 'depth', 'membind',
+    # Options of fio and tgtd.
+    'rw', 'verb', 'iodepth', 'iomem', 'iser', 'initiator-address', 'initiator-name',
 }
 FOREIGN_NAMES = {
-    # Functions of Linux, libmlx5 and DPDK.
-    'check_vma_flags', 'psv_transient_signature', 'set_psv_wr',
+    # Functions of Linux, libmlx5, perftest and DPDK.
+    'check_vma_flags', 'psv_transient_signature', 'rdma_cm_destroy_cma', 'set_psv_wr',
     # Functions of DOCA, for people who know them.
     'doca_buf_inventory_buf_get_by_addr', 'doca_buf_inventory_create', 'doca_dma_cap_task_memcpy_get_max_buf_size',
     'doca_dma_task_memcpy_alloc_init', 'doca_mmap_add_dev', 'doca_mmap_create', 'doca_mmap_create_from_export',
