@@ -1928,9 +1928,11 @@ class Pairs(PairCase):
                     self.assertEqual(self.noted(noted(run, "connect"), "desc"), {WRITE_IMM if mode == "write" else SEND})
                     self.assertEqual(self.noted(noted(run, "listen"), "desc"), {SEND_IMM, READ} if mode == "read" else {SEND_IMM})
                 # The process with the files has a descriptor for each chunk. The other process has an answer for each
-                # chunk, and with mode read also a READ.
+                # chunk, and with mode read also a READ. The process with the files ends when the files are verified, so
+                # on a busy machine the last answers may be left out: those for the slots of a lane, 32 by default.
                 self.assertEqual(int(self.table(connect)["total"][0]), chunks)
-                self.assertEqual(int(self.table(listen)["total"][0]), chunks * (2 if mode == "read" else 1))
+                answered = int(self.table(listen)["total"][0]) - (chunks if mode == "read" else 0)
+                self.assertIn(answered, range(chunks - 32 * workers + 1, chunks + 1))
                 self.assertEqual(len(self.table(connect)), workers + 1)
                 self.assertIn(f", {transport.upper()}:", connect.out)
 
