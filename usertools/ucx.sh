@@ -4,10 +4,12 @@
 # its ucx_perftest with itself. It builds Gantry, but not UCX: build UCX first, by its README.md, with
 # contrib/configure-devel --with-verbs --with-mlx5 (unit tests are in test/gtest) and make.
 #
-# usage: usertools/ucx.sh BUILD [--tests] [--perf] [SUITE...]
+# usage: usertools/ucx.sh BUILD [--tests] [--perf] [--gga] [SUITE...]
 #   BUILD      the build directory of UCX: it has test/gtest/gtest and src/tools/perf/ucx_perftest
 #   --tests    only the unit tests. Prints the result of each suite, and each test that failed
 #   --perf     only ucx_perftest: test/conformance/test_ucx.py, its upper layer over each transport
+#   --gga      only copies between functions of a card, with UCX 1.18 or later: unit tests of the transport gga_mlx5, of
+#              exported keys and of DEVX, and ucx_perftest -l over gga_mlx5
 #   SUITE...   only these suites of unit tests: rc_mlx5/uct_amo_cswap_test, ud_mlx5/test_ud, ...
 #
 # If a suite aborts or takes more than ten minutes, the script goes on with the next suite. The
@@ -19,17 +21,18 @@ set -euo pipefail
 
 help_if_asked "$@"
 [ $# -gt 0 ] || die "BUILD is missing: see usertools/ucx.sh --help"
-ucx=$1 tests='' perf='' suites=()
+ucx=$1 tests='' perf='' gga='' suites=()
 shift
 for word in "$@"; do
 	case $word in
 	--tests) tests=yes ;;
 	--perf) perf=yes ;;
+	--gga) gga=yes ;;
 	-*) die "unknown option '$word': see usertools/ucx.sh --help" ;;
 	*) suites+=("$word") tests=yes ;;
 	esac
 done
-[ -n "$tests$perf" ] || { tests=yes perf=yes; }
+[ -n "$tests$perf$gga" ] || { tests=yes perf=yes; }
 ucx=$(cd "$ucx" 2>/dev/null && pwd -P) || die "BUILD is no directory"
 for file in test/gtest/gtest src/tools/perf/ucx_perftest; do
 	[ -x "$ucx/$file" ] || die "$ucx/$file is not there: build UCX first, with unit tests (--enable-gtest)"
@@ -43,11 +46,14 @@ launcher=$top/$dir/drivers/softhca/softhca
 # UCX supports cards up to the ConnectX-7. Its tests need the network interface of a GID, and CQs as
 # long as those of cards.
 netdev=$(ip -o -4 addr show up scope global | awk 'NR == 1 {print $2}')
+part=4129
+# DMA MMO is a feature of BlueField, which UCX knows since 1.18.
+[ -z "$gga" ] || part=41692
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
 gtest() {
-	(cd "$ucx/test/gtest" && env SOFTHCA_PART_ID=4129 SOFTHCA_MAX_CQE=4194303 SOFTHCA_RETRY_MAX_MS=500 UCX_HANDLE_ERRORS=bt ${netdev:+SOFTHCA_NETDEV="$netdev"} timeout 600 "$launcher" ./gtest "$@")
+	(cd "$ucx/test/gtest" && env SOFTHCA_PART_ID="$part" SOFTHCA_MAX_CQE=4194303 SOFTHCA_RETRY_MAX_MS=500 UCX_HANDLE_ERRORS=bt ${netdev:+SOFTHCA_NETDEV="$netdev"} timeout 600 "$launcher" ./gtest "$@")
 }
 
 declare -A ok=() skipped=() bad=()
@@ -78,6 +84,26 @@ run_suite() {
 }
 
 unlisted=0
+if [ -n "$gga" ]; then
+	[ ${#suites[@]} -gt 0 ] || mapfile -t suites < <(gtest --gtest_list_tests --gtest_filter='gga_mlx5/*:*devx*:*mmap_export*:*export*' 2>/dev/null |
+		sed -n 's/^\([A-Za-z0-9_]*\/[A-Za-z0-9_]*\)\.$/\1/p' | grep -v -e /test_uct_perf -e /test_uct_loopback)
+	[ ${#suites[@]} -gt 0 ] || die "$ucx/test/gtest/gtest lists no tests of gga_mlx5: UCX 1.18 or later has it, if it is configured --with-mlx5"
+	for suite in "${suites[@]}"; do
+		run_suite "$suite"
+		sed -n 's/^\[     SKIP \] \(.*\)/skipped: \1/p' "$log"
+	done
+	for transport in "${!ok[@]}"; do
+		say "$transport: ${ok[$transport]} ok, ${skipped[$transport]} of them skipped; ${bad[$transport]:-0} failed"
+	done
+	for test in put_bw get; do
+		for size in 1 4096 2097152; do
+			say "ucx_perftest -l -x gga_mlx5 -t $test -s $size"
+			env SOFTHCA_PART_ID="$part" SOFTHCA_MAX_CQE=4194303 ${netdev:+SOFTHCA_NETDEV="$netdev"} timeout 600 "$launcher" \
+				"$ucx/src/tools/perf/ucx_perftest" -l -t "$test" -x gga_mlx5 -d mlx5_0:1 -s "$size" -D zcopy -n 300 | tail -n 1
+		done
+	done
+	tests='' perf=''
+fi
 if [ -n "$tests" ]; then
 	[ ${#suites[@]} -gt 0 ] || mapfile -t suites < <(gtest --gtest_list_tests --gtest_filter='rc_mlx5/*:dc_mlx5/*:ud_mlx5/*' 2>/dev/null |
 		sed -n 's/^\([a-z0-9_]*\/[A-Za-z0-9_]*\)\.$/\1/p' | grep -v -e /test_uct_perf -e /test_uct_loopback)

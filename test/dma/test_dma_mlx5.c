@@ -25,6 +25,7 @@
 #include <softhca.h>
 
 #include "gantry_env.h"
+#include "rte_pmd_dma_mlx5.h"
 
 #define NAME     "dma_mlx5_0"
 #define BUF_LEN  65536
@@ -1808,7 +1809,67 @@ fences_of_lists_and_fills_wait_too(void)
 	end(id);
 }
 
+/* ------------------------------------------------------------------ another function */
+
+static enum rte_dma_status_code
+copy_and_wait(int16_t id, const void *from, void *to, uint32_t len)
+{
+	enum rte_dma_status_code status[2];
+
+	CHECK(rte_dma_copy(id, 0, (uintptr_t)from, (uintptr_t)to, len, RTE_DMA_OP_FLAG_SUBMIT) >=
+		0);
+	collect(id, 0, status, 1);
+	return status[0];
+}
+
+static void
+memory_of_another_function_is_copied(void)
+{
+	const struct gantry_conf conf = {.device = "mlx5_1"};
+	int16_t id = plug(NAME, NULL);
+	struct gantry_mem_record record, reading;
+	struct gantry_mem *mem;
+	struct gantry *owner;
+	uint8_t *theirs;
+	void *at, *only;
+
+	CHECK_EQ(gantry_create(&conf, &owner), 0);
+	theirs = env_mem(owner, BUF_LEN, 0, &mem);
+	CHECK_EQ(gantry_mem_export(mem, 0, &record), 0);
+	CHECK_EQ(gantry_mem_export(mem, GANTRY_MEM_READ_ONLY, &reading), 0);
+	log_begin();
+	CHECK_EQ(rte_pmd_dma_mlx5_import(-1, &record, &at), -ENODEV);
+	log_end("there is no DMA device -1");
+	record.crc ^= 1;
+	log_begin();
+	CHECK_EQ(rte_pmd_dma_mlx5_import(id, &record, &at), -EBADMSG);
+	log_end("damaged");
+	record.crc ^= 1;
+	CHECK_EQ(rte_pmd_dma_mlx5_import(id, &record, &at), 0);
+	CHECK_EQ(rte_pmd_dma_mlx5_import(id, &reading, &only), 0);
+	begin_with(id, 1, 64);
+	env_fill(theirs, BUF_LEN, 7);
+	CHECK_EQ(copy_and_wait(id, at, dst, BUF_LEN), RTE_DMA_STATUS_SUCCESSFUL);
+	CHECK(env_is_filled(dst, BUF_LEN, 7));
+	env_fill(src, BUF_LEN, 8);
+	CHECK_EQ(copy_and_wait(id, src, (uint8_t *)at + 100, 5000), RTE_DMA_STATUS_SUCCESSFUL);
+	CHECK(memcmp(theirs + 100, src, 5000) == 0);
+	CHECK_EQ(copy_and_wait(id, only, dst, 64), RTE_DMA_STATUS_SUCCESSFUL);
+	CHECK(copy_and_wait(id, src, only, 64) != RTE_DMA_STATUS_SUCCESSFUL);
+	CHECK_EQ(rte_pmd_dma_mlx5_unimport(id, at), 0);
+	log_begin();
+	CHECK_EQ(rte_pmd_dma_mlx5_unimport(id, at), -ENOENT);
+	log_end("no import begins at");
+	/* The other import ends with the device. */
+	CHECK_EQ(rte_dma_stop(id), 0);
+	unplug(NAME);
+	CHECK_EQ(gantry_mem_unregister(mem, 0), 0);
+	CHECK_EQ(gantry_destroy(owner), 0);
+	env_unmap(theirs, BUF_LEN);
+}
+
 static const struct check_case cases[] = {
+	{"memory of another function of the card is copied", memory_of_another_function_is_copied},
 	{"a device reports its capabilities", it_says_what_it_can},
 	{"wrong arguments are refused, and the message names them",
 		wrong_arguments_are_refused_by_name},

@@ -175,6 +175,43 @@ copy(struct twin *t, uint32_t dst_key, const void *dst, uint32_t src_key, const 
 	return rec.syndrome;
 }
 
+/*
+ * UCX's WQE for one copy (rc_mlx5.inl, uct_rc_mlx5_txqp_dptr_post_iov()): a control
+ * segment with opcode modifier 1, 16 bytes with the opaque memory, a gather and a scatter segment.
+ * Only the opaque memory, which is the queue's own, is not compared. An alias looks like any key.
+ */
+static void
+case_wqe(void)
+{
+	const struct hwq_qp_conf conf = {.type = HWQ_QP_RC, .sq_wr = 16, .mmo = true};
+	uint8_t want[64] = {0};
+	const uint8_t *got;
+	struct twin t;
+	uint32_t index;
+
+	twin_create(importer, &conf, &t);
+	index = t.qp->sq.pi;
+	CHECK(hwq_wqe_memcpy(&t.qp->sq, 0x11223300, 0x5566778899aabbcc, 0x44556600,
+		      0x0102030405060708, 0x1234, HWQ_WQE_SIGNALED) != 0);
+	got = t.qp->sq.buf + (index & t.qp->sq.mask) * 64;
+	devx_put(want, 0x00, 8, 1); /* opmod: MLX5_OPC_MOD_MMO_DMA */
+	devx_put(want, 0x08, 16, index);
+	devx_put(want, 0x18, 8, 0x2f); /* MLX5_OPCODE_MMO */
+	devx_put(want, 0x20, 24, t.qp->qp->qp_num);
+	devx_put(want, 0x38, 8, 4); /* ds */
+	devx_put(want, 0x58, 8, 8); /* MLX5_WQE_CTRL_CQ_UPDATE */
+	devx_put(want, 0x100, 32, 0x1234);
+	devx_put(want, 0x120, 32, 0x44556600);
+	put64(want, 0x140, 0x0102030405060708);
+	devx_put(want, 0x180, 32, 0x1234);
+	devx_put(want, 0x1a0, 32, 0x11223300);
+	put64(want, 0x1c0, 0x5566778899aabbcc);
+	for (size_t i = 0; i < 64; i++)
+		CHECK((i >= 0x14 && i < 0x20) || got[i] == want[i], "byte 0x%zx is 0x%x, not 0x%x",
+			i, got[i], want[i]);
+	twin_destroy(&t);
+}
+
 static void
 check_alias_bytes(enum hwq_export_kind kind, size_t shift, size_t len)
 {
@@ -332,6 +369,7 @@ case_failures(void)
 static const struct check_case cases[] = {
 	{"the device's kind of keys is found out", case_kind},
 	{"the commands equal those of UCX", case_commands},
+	{"the WQE of a copy equals that of UCX", case_wqe},
 	{"bytes move through an alias, and none beside it", case_bytes},
 	{"refusals have an errno and a line", case_refused},
 	{"each command fails once, and nothing is left", case_failures},

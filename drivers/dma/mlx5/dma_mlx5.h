@@ -104,7 +104,7 @@ struct dma_mlx5_vchan {
 	struct dma_mlx5_counts base;
 };
 
-/* Memory that rte_dev_dma_map() has registered. */
+/* Memory that rte_dev_dma_map() has registered; len is 0 for memory that was imported. */
 struct dma_mlx5_map {
 	LIST_ENTRY(dma_mlx5_map) next;
 	void *addr;

@@ -14,6 +14,7 @@
 #include <rte_memory.h>
 
 #include "dma_mlx5_log.h"
+#include "rte_pmd_dma_mlx5.h"
 
 /* Milliseconds that rte_dev_dma_unmap() waits for operations that may use the memory. */
 #define UNMAP_MS 1000
@@ -102,6 +103,64 @@ dma_mlx5_mem_unmap(struct dma_mlx5 *d, void *addr, size_t len)
 	DMA_MLX5_LOG(ERR,
 		"%s: %zu bytes at %p were not mapped: name memory as rte_dev_dma_map() did",
 		d->info.device, len, addr);
+	return -ENOENT;
+}
+
+/* ------------------------------------------------------------------ rte_pmd_dma_mlx5.h */
+
+/* Returns the device, or NULL if it is none of this driver. */
+static struct dma_mlx5 *
+find(int16_t dev_id)
+{
+	static const char name[] = "dma_mlx5";
+	struct rte_dma_info info;
+
+	if (!rte_dma_is_valid(dev_id) || rte_dma_info_get(dev_id, &info) != 0 ||
+		strncmp(info.dev_name, name, sizeof(name) - 1) != 0) {
+		DMA_MLX5_LOG(ERR, "there is no DMA device %d of this driver", dev_id);
+		return NULL;
+	}
+	return rte_dma_fp_objs[dev_id].dev_private;
+}
+
+int
+rte_pmd_dma_mlx5_import(int16_t dev_id, const struct gantry_mem_record *record, void **addr)
+{
+	struct dma_mlx5 *d = find(dev_id);
+	struct dma_mlx5_map *m;
+	int ret;
+
+	if (d == NULL)
+		return -ENODEV;
+	m = calloc(1, sizeof(*m));
+	if (m == NULL)
+		return -ENOMEM;
+	/* A record that allows reading only is imported for reading. */
+	ret = gantry_mem_import(d->g, record, 0, &m->mem, &m->addr);
+	if (ret == -EPERM)
+		ret = gantry_mem_import(d->g, record, GANTRY_MEM_READ_ONLY, &m->mem, &m->addr);
+	if (ret != 0) {
+		free(m);
+		return ret;
+	}
+	/* len is 0: rte_dev_dma_unmap() never names an import. */
+	LIST_INSERT_HEAD(&d->maps, m, next);
+	*addr = m->addr;
+	return 0;
+}
+
+int
+rte_pmd_dma_mlx5_unimport(int16_t dev_id, void *addr)
+{
+	struct dma_mlx5 *d = find(dev_id);
+	struct dma_mlx5_map *m;
+
+	if (d == NULL)
+		return -ENODEV;
+	LIST_FOREACH(m, &d->maps, next)
+		if (m->addr == addr && m->len == 0)
+			return end_map(d, m);
+	DMA_MLX5_LOG(ERR, "%s: no import begins at %p", d->info.device, addr);
 	return -ENOENT;
 }
 

@@ -145,18 +145,21 @@ find_conn(const struct gantry_queue *q, const struct gantry_desc *d, uint32_t us
 static enum gantry_carrier
 find_carrier(const struct gantry_queue *q, const struct gantry_desc *d, unsigned int limits)
 {
-	const uint32_t mmo = 1u << GANTRY_CARRIER_MMO;
 	enum gantry_carrier carrier = gantry_choice_of(&q->choice, d);
 
-	if (unlikely(limits == GANTRY_REGION_NO_CPU) && carrier == GANTRY_CARRIER_CPU) {
-		if ((d->flags & GANTRY_DESC_BY_ANY) != 0)
+	if (unlikely(limits != 0)) {
+		const uint32_t mmo = 1u << GANTRY_CARRIER_MMO;
+
+		if ((limits & GANTRY_REGION_NO_MMO) != 0)
+			return (d->flags & GANTRY_DESC_BY_ANY & ~GANTRY_DESC_BY_RDMA) == 0
+				       ? GANTRY_CARRIER_RDMA
+				       : GANTRY_CARRIER_MAX;
+		if (carrier == GANTRY_CARRIER_CPU && (d->flags & GANTRY_DESC_BY_ANY) == 0)
+			return (q->g->info.carriers & mmo) != 0 ? GANTRY_CARRIER_MMO
+								: GANTRY_CARRIER_RDMA;
+		if (carrier == GANTRY_CARRIER_CPU)
 			return GANTRY_CARRIER_MAX;
-		return (q->g->info.carriers & mmo) != 0 ? GANTRY_CARRIER_MMO : GANTRY_CARRIER_RDMA;
 	}
-	if (unlikely((limits & GANTRY_REGION_NO_MMO) != 0))
-		return (d->flags & GANTRY_DESC_BY_ANY & ~GANTRY_DESC_BY_RDMA) == 0
-			       ? GANTRY_CARRIER_RDMA
-			       : GANTRY_CARRIER_MAX;
 	if (carrier == GANTRY_CARRIER_MAX || (q->g->info.carriers & 1u << carrier) == 0)
 		return GANTRY_CARRIER_MAX;
 	return carrier;

@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <rte_branch_prediction.h>
 #include <rte_common.h>
 
 /* maximum number of entries of a node */
@@ -60,7 +61,8 @@ gantry_region_is_device(const struct gantry_region *r)
 static inline bool
 gantry_region_is_rdma_s(const struct gantry_region *r)
 {
-	return (gantry_region_is_device(r) | r->on_demand) != 0;
+	/* Imported memory has a bias, so most regions need only the first comparison. */
+	return (r->bias | r->on_demand) != 0 && r->imported == 0;
 }
 
 /* Which carriers cannot copy a region. */
@@ -73,9 +75,10 @@ enum {
 static inline unsigned int
 gantry_region_limits(const struct gantry_region *r)
 {
-	if (gantry_region_is_rdma_s(r))
-		return GANTRY_REGION_NO_CPU | GANTRY_REGION_NO_MMO;
-	return r->imported != 0 ? GANTRY_REGION_NO_CPU : 0;
+	if (likely((r->bias | r->on_demand) == 0))
+		return 0;
+	return r->imported != 0 ? GANTRY_REGION_NO_CPU
+				: GANTRY_REGION_NO_CPU | GANTRY_REGION_NO_MMO;
 }
 
 /* A node. A tree without regions has no node: its root is NULL. */
