@@ -14,6 +14,7 @@ A page of doc/howto has no setting up, so the commands of install.md are run fir
 
 usage: test_tutorial.py MESON BUILD PREFIX PAGE...
 """
+import fcntl
 import os
 import pty
 import re
@@ -159,8 +160,11 @@ def main(meson, build, prefix, *pages):
             if 'CAP_NET_RAW' in file.read() and os.geteuid() != 0:
                 print(f'skipped: {page} has a step for root')
                 return SKIPPED
-    with tempfile.TemporaryDirectory(prefix='gantry-tutorial.') as home:
+    # EAL allows only one primary process with the default prefix of its files, which the pages use.
+    lock = open(os.path.join(tempfile.gettempdir(), 'gantry-tutorial.lock'), 'a', encoding='ascii')
+    with lock, tempfile.TemporaryDirectory(prefix='gantry-tutorial.') as home:
         install(meson, build, prefix, home)
+        fcntl.flock(lock, fcntl.LOCK_EX)
         folder = os.path.join(home, 'work')
         os.mkdir(folder)
         env = {key: value for key, value in os.environ.items()

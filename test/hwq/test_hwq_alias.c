@@ -6,6 +6,8 @@
  */
 #include "hwq_alias.h"
 #include "hwq_domain.h"
+#include "hwq_index.h"
+#include "hwq_mkey.h"
 #include "hwq_trace.h"
 
 #include "devx_bits.h"
@@ -366,7 +368,60 @@ case_failures(void)
 	CHECK_EQ(hwq_mr_deregister(&mr), 0);
 }
 
+/*
+ * The adapter gives the next index to each new key. That index is retired before the key is made:
+ * neither a registration nor a key by a command uses it.
+ */
+static void
+case_index_is_not_used_again(void)
+{
+	const struct hwq_mkey_conf conf = {.n = 1, .max_entries = 4};
+	struct hwq_mkey_pool *pool;
+	struct hwq_domain *domain;
+	struct hwq_export exported;
+	struct hwq_mkey *mkey;
+	struct hwq_mr mr, second;
+	uint32_t before;
+
+	if (kind_of_setting() == HWQ_EXPORT_NONE)
+		return;
+	CHECK_EQ(hwq_mr_register(owner, memory, LEN, 0, &mr), 0);
+	CHECK_EQ(hwq_domain_create(owner, &domain), 0);
+	CHECK_EQ(hwq_export_init(&mr, kind_of_setting(), 0, &exported), 0);
+	before = exported.key;
+	CHECK_EQ(hwq_export_fini(&exported), 0);
+	CHECK(hwq_index_is_retired(owner, before));
+	CHECK(!hwq_index_is_retired(importer, before));
+	/* The next three indexes, too: as if they had been exported. */
+	for (unsigned int i = 1; i <= 3; i++)
+		hwq_index_retire(owner, before + i * 0x100);
+	CHECK_EQ(hwq_export_init(&mr, kind_of_setting(), 0, &exported), 0);
+	CHECK_EQ(exported.key, before + 4 * 0x100);
+	hwq_index_retire(owner, exported.key + 0x100);
+	/* This length needs a new key, not one that an earlier registration had. */
+	CHECK_EQ(hwq_mr_register(owner, memory, 5 * 4096, 0, &second), 0);
+	CHECK(!hwq_index_is_retired(owner, second.lkey));
+	CHECK_EQ(second.lkey >> 8, (exported.key >> 8) + 2);
+	hwq_index_retire(owner, second.lkey + 0x100);
+	CHECK_EQ(hwq_mkey_pool_create(domain, &conf, &pool), 0);
+	mkey = hwq_mkey_get(pool);
+	CHECK_EQ(mkey->lkey >> 8, (second.lkey >> 8) + 2);
+	CHECK(hwq_mkey_put(mkey));
+	/* If the device gives only such indexes, the call fails and leaves nothing. */
+	for (unsigned int i = 1; i <= HWQ_INDEX_TRIES; i++)
+		hwq_index_retire(owner, mkey->lkey + i * 0x100);
+	CHECK_EQ(hwq_mkey_pool_destroy(pool), 0);
+	CHECK_EQ(hwq_mkey_pool_create(domain, &conf, &pool), -EAGAIN);
+	CHECK_EQ(hwq_mkey_pool_create(domain, &conf, &pool), 0);
+	CHECK_EQ(hwq_mkey_pool_destroy(pool), 0);
+	CHECK_EQ(hwq_domain_destroy(domain), 0);
+	CHECK_EQ(hwq_mr_deregister(&second), 0);
+	CHECK_EQ(hwq_export_fini(&exported), 0);
+	CHECK_EQ(hwq_mr_deregister(&mr), 0);
+}
+
 static const struct check_case cases[] = {
+	{"an index that was exported is not used again", case_index_is_not_used_again},
 	{"the device's kind of keys is found out", case_kind},
 	{"the commands equal those of UCX", case_commands},
 	{"the WQE of a copy equals that of UCX", case_wqe},

@@ -139,7 +139,8 @@ HWQ_API int hwq_export_allow(const struct hwq_export *exported,
 
 /**
  * Ends the key. When it has returned 0, no byte moves by an alias of the key, and work requests by
- * such an alias fail. After an error call again.
+ * such an alias fail. No later key of this process has the same index, so an old alias cannot reach
+ * other memory. After an error call again.
  *
  * @param exported
  *   The key.

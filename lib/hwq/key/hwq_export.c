@@ -5,10 +5,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "hwq_cmd.h"
+#include "hwq_index.h"
 #include "hwq_left.h"
 #include "hwq_log.h"
+#include "hwq_new_key.h"
 #include "hwq_verbs.h"
 
 #define CMD_CREATE_MKEY      0x200
@@ -33,7 +36,6 @@ enum {
 	MKEY_UNITS = 0x300,           /* 32 bits: translations in the command */
 	MKEY_UMEM_ID = 0x320,         /* 32 bits */
 	MKEY_IN_END = 0x880,          /* the parts of a KSM follow */
-	MKEY_OUT_END = 0x80,
 	/* A part of a KSM. */
 	KSM_KEY = 0x20,  /* 32 bits */
 	KSM_ADDR = 0x40, /* 64 bits */
@@ -78,12 +80,7 @@ put_common(uint8_t *in, uint32_t pdn, unsigned int access, unsigned int mode)
 static int
 create(struct hwq_dev *dev, const uint8_t *in, size_t len, struct hwq_export *exported)
 {
-	uint8_t out[MKEY_OUT_END / 8] = {0};
-	int ret = hwq_verbs_devx_create(dev->ctx, in, len, out, sizeof(out), &exported->obj);
-
-	if (ret == 0)
-		exported->key = hwq_cmd_get(out, CMD_OUT_NUMBER, 24) << 8;
-	return ret;
+	return hwq_new_key(dev, in, len, &exported->obj, &exported->key);
 }
 
 /*
@@ -182,7 +179,9 @@ hwq_export_init(const struct hwq_mr *mr, enum hwq_export_kind kind, unsigned int
 			hwq_dev_name(dev));
 		return -EOPNOTSUPP;
 	}
-	ret = export_make(mr, kind, access, &made);
+	ret = hwq_index_prepare(dev);
+	if (ret == 0)
+		ret = export_make(mr, kind, access, &made);
 	if (ret != 0) {
 		hwq_log("%s: a key for other functions over %zu bytes at %p: %s", hwq_dev_name(dev),
 			mr->len, mr->addr, strerror(-ret));
@@ -230,6 +229,9 @@ hwq_export_fini(struct hwq_export *exported)
 	if (exported->obj != NULL)
 		ret = hwq_verbs_devx_destroy(exported->obj);
 	if (ret == 0) {
+		/* Aliases of it may exist, and the device may use the index again. */
+		if (exported->obj != NULL)
+			hwq_index_retire(exported->dev, exported->key);
 		exported->obj = NULL;
 		if (exported->umem != NULL)
 			ret = hwq_verbs_umem_dereg(exported->umem);
@@ -248,15 +250,17 @@ hwq_export_fini(struct hwq_export *exported)
 static bool
 is_allowed(const struct hwq_mr *mr, enum hwq_export_kind kind)
 {
-	/* Nobody learns the key's number, and the key ends at once: the access key is no secret. */
-	static const uint8_t zeros[HWQ_ACCESS_KEY_LEN];
+	uint8_t access_key[HWQ_ACCESS_KEY_LEN];
 	struct hwq_export exported;
 	uint32_t syndrome;
 	bool allowed;
 
+	/* Nobody learns the access key, so nobody makes an alias. */
+	if (getrandom(access_key, sizeof(access_key), 0) != sizeof(access_key))
+		return false;
 	if (export_make(mr, kind, 0, &exported) != 0)
 		return false;
-	allowed = allow(&exported, zeros, &syndrome) == 0;
+	allowed = allow(&exported, access_key, &syndrome) == 0;
 	hwq_left_add_key(mr->dev, exported.obj, exported.umem);
 	return allowed;
 }

@@ -9,6 +9,7 @@
 #include "hwq_cmd.h"
 #include "hwq_domain.h"
 #include "hwq_log.h"
+#include "hwq_new_key.h"
 #include "hwq_verbs.h"
 #include "hwq_wire.h"
 
@@ -30,7 +31,6 @@ enum {
 	MKC_UNITS = MKC + 0x1a0,     /* 32 bits: entries of 16 bytes */
 	MKC_CRYPTO_EN = MKC + 0x1e3, /* 2 bits */
 	MKEY_IN_END = 0x880,
-	MKEY_OUT_END = 0x80,
 };
 
 #define MODE_KLMS     2
@@ -100,8 +100,8 @@ sig_create(struct hwq_dev *dev, uint32_t pdn, struct hwq_mkey_sig *sig)
 static int
 mkey_create(struct hwq_dev *dev, uint32_t pdn, struct hwq_mkey *mkey)
 {
-	uint8_t in[MKEY_IN_END / 8] = {0}, out[MKEY_OUT_END / 8] = {0};
-	uint32_t bsf_units = 0;
+	uint8_t in[MKEY_IN_END / 8] = {0};
+	uint32_t bsf_units = 0, key;
 	int ret;
 
 	if (mkey->flags & HWQ_MKEY_SIG)
@@ -120,11 +120,11 @@ mkey_create(struct hwq_dev *dev, uint32_t pdn, struct hwq_mkey *mkey)
 	hwq_cmd_put(in, MKC_BSF_UNITS, 32, bsf_units);
 	hwq_cmd_put(in, MKC_UNITS, 32, mkey->max_entries);
 	hwq_cmd_put(in, MKC_CRYPTO_EN, 2, (mkey->flags & HWQ_MKEY_CRYPTO) != 0);
-	ret = hwq_verbs_devx_create(dev->ctx, in, sizeof(in), out, sizeof(out), &mkey->obj);
-	if (ret == 0)
-		mkey->lkey = hwq_cmd_get(out, CMD_OUT_NUMBER, 24) << 8;
-	if (ret == 0)
-		hwq_mkey_set_variant(mkey, 0);
+	ret = hwq_new_key(dev, in, sizeof(in), &mkey->obj, &key);
+	if (ret != 0)
+		return ret;
+	mkey->lkey = key;
+	hwq_mkey_set_variant(mkey, 0);
 	return ret;
 }
 

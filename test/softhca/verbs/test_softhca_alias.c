@@ -693,16 +693,23 @@ case_contexts_close(void)
 		struct ibv_context *ctx[2] = {pair_open(0), pair_open(1)};
 		struct ibv_pd *pd[2] = {ibv_alloc_pd(ctx[0]), ibv_alloc_pd(ctx[1])};
 		struct alias_answer answer;
+		struct mlx5dv_devx_obj *alias;
 		struct alias_owned own;
 		void *buf = aligned_alloc(4096, PAIR_BUF);
 		uint32_t key;
 
 		alias_own_direct(pd[0], buf, PAIR_BUF, 0, &own);
 		CHECK_EQ(alias_allow(ctx[0], own.key >> 8, secret, &answer), 0);
-		CHECK(alias_make(pd[1], alias_vhca(ctx[0]), own.key, secret, &key, &answer) !=
-			NULL);
+		alias = alias_make(pd[1], alias_vhca(ctx[0]), own.key, secret, &key, &answer);
+		CHECK(alias != NULL);
 		CHECK_EQ(ibv_close_device(ctx[first]), 0);
 		CHECK_EQ(ibv_close_device(ctx[!first]), 0);
+		/* libmlx5 has no call that frees its structs without a context. */
+		free(alias);
+		free(own.obj);
+		free(own.umem);
+		free(pd[0]);
+		free(pd[1]);
 		free(buf);
 	}
 }
