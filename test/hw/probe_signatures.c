@@ -410,21 +410,22 @@ const struct probe probe_signatures[] = {
 		"Gantry's transactions move whole blocks with their signatures; a program that leaves the last signature out fails.",
 		sig_wire_last},
 	{"sig-tag-runs",
-		"The reference tag of T10-DIF belongs to the first block that passes the key, at "
-		"any place in the key, and continues from there.",
+		"The reference tag of T10-DIF that the program configures is the tag of the first "
+		"block that then moves through the key.",
 		"Gantry configures a key for each transaction and begins at its address 0; a program that goes on in a key meets other reference tags.",
 		sig_tag_runs},
 	{"sig-tag-retried", "A retried request does not advance the reference tag.",
 		"A transaction whose packets are sent again may report a wrong reference tag, or write one.",
 		sig_tag_retried},
 	{"sig-tag-no-psv",
-		"A configuration without new signature attributes does not reset the reference "
-		"tags.",
+		"If a key is configured again without new signature attributes, the reference tags "
+		"continue where they were.",
 		"Gantry sets the tag anew for each transaction; a program that configures without signature attributes meets another tag.",
 		sig_tag_no_psv},
-	{"sig-tag-bsf", "The reference tag in the BSF is not read.",
+	{"sig-tag-bsf",
+		"The device takes the reference tag from SET_PSV, and ignores the tag in the BSF.",
 		"Nothing depends on it, as libmlx5 and Gantry write the same tag to both places.",
-		NULL, "libmlx5 writes the same tag into the BSF and into SET_PSV."},
+		NULL, "libmlx5 writes the same tag into both."},
 	{"sig-crc32", "The bytes of CRC32 are little endian, and the CRC is inverted at the end.",
 		"CRC32 signatures of this device do not match those that software computes; what one writes, the other finds wrong.",
 		sig_crc32},
