@@ -73,7 +73,8 @@ find_target(struct softhca_dev *dev, const struct softhca_alias_attr *attr,
 		return SOFTHCA_ALIAS_NO_KEY;
 	*target = (struct alias_target){.owner = owner, .index = attr->index};
 	slot = turn_claim(dev->lanes);
-	key = key_get(lanes, attr->index);
+	/* An index has 24 bits, and the tables of numbers ignore further bits. */
+	key = attr->index >> 24 == 0 ? key_get(lanes, attr->index) : NULL;
 	rc = key == NULL ? SOFTHCA_ALIAS_NO_KEY : check_allowed(key->mkey, attr->key, target);
 	turn_end(slot);
 	return rc;

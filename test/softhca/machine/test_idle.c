@@ -200,6 +200,12 @@ expect_threads_on(const char *cpus)
 		if (entry->d_name[0] == '.' || !read_status(entry->d_name, status, sizeof(status)))
 			continue;
 		get_cpus(status, thread_cpus);
+		/* A new thread may not have set its CPUs yet. */
+		for (int i = 0; i < 10000 && strcmp(thread_cpus, cpus) != 0; i++) {
+			usleep(1000);
+			if (read_status(entry->d_name, status, sizeof(status)))
+				get_cpus(status, thread_cpus);
+		}
 		CHECK(strcmp(thread_cpus, cpus) == 0, "%s, not %s", thread_cpus, cpus);
 		n++;
 	}

@@ -398,6 +398,9 @@ case_alias_refused(void)
 	expect_no_alias(t.importer.pd, in, BAD_PARAM);
 	alias_put_create(in, pdn, vhca, 0xfffffe, secret);
 	expect_no_alias(t.importer.pd, in, BAD_PARAM);
+	/* An index has 24 bits. */
+	alias_put_create(in, pdn, vhca, (t.own.key >> 8) | 1 << 24, secret);
+	expect_no_alias(t.importer.pd, in, BAD_PARAM);
 	/* Another card, whose functions have the same numbers. */
 	CHECK_EQ(alias_vhca(stranger.ctx), vhca);
 	alias_put_create(in, key_pdn(stranger.pd), vhca, t.own.key >> 8, secret);
