@@ -126,6 +126,7 @@ same_query(struct mlx5dv_dek *stock, const struct hwq_dek *dek, const struct hwq
 {
 	struct mlx5dv_dek_attr theirs = {0}, ours;
 	uint8_t query[CMD_MAX];
+	uint32_t id;
 	int ret;
 
 	trace.query_errno = query_errno, trace.spoil_at = spoil_at, trace.spoil = spoil;
@@ -136,7 +137,8 @@ same_query(struct mlx5dv_dek *stock, const struct hwq_dek *dek, const struct hwq
 	CHECK_EQ(hwq_dek_query(dek, &ours), -ret, "a query");
 	/* The commands may differ only in the object's number. */
 	check_bytes(trace.query, query, 8, "a query's head");
-	CHECK_EQ(be32toh(*(uint32_t *)(void *)(trace.query + 8)), dek->id, "a query's object");
+	memcpy(&id, trace.query + 8, sizeof(id));
+	CHECK_EQ(be32toh(id), dek->id, "a query's object");
 	check_bytes(trace.query + 12, query + 12, trace.query_len - 12u, "a query's rest");
 	if (ret != 0) {
 		CHECK_EQ(ours.comp_mask, 0x5a5a5a5a5a5a5a5a, "what a refused query wrote");
