@@ -7,6 +7,7 @@
 #define SOFTHCA_CM_CALLS_H
 
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -294,6 +295,20 @@ cm_resolved(int fd, uint64_t uid, uint16_t ps, const char *dst, uint16_t port)
 	CHECK_EQ(cm_route(fd, id), 0);
 	CHECK_EQ(cm_expect(fd, ROUTE_RESOLVED).id, id);
 	return id;
+}
+
+/* Returns the number of entries of a folder, for example of this process's descriptors. */
+static inline unsigned int
+cm_count_entries(const char *path)
+{
+	DIR *d = opendir(path);
+	unsigned int n = 0;
+
+	CHECK(d != NULL);
+	while (readdir(d) != NULL)
+		n++;
+	closedir(d);
+	return n;
 }
 
 #endif

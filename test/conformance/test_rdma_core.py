@@ -238,10 +238,10 @@ def run_profile(rdma_core, launcher, folder, settings, names):
 
 
 @contextlib.contextmanager
-def cm_port(module):
-    """Lets only one run of a module of rdma_cm go on at a time: its tests always listen on the same port."""
+def fixed_port(module):
+    """Without a network namespace of its own, a module of ALONE runs while no other run of such a module goes on."""
     with open(os.path.join(tempfile.gettempdir(), 'gantry-rdmacm.lock'), 'a', encoding='ascii') as lock:
-        if 'rdmacm' in module:
+        if module in ALONE and not prefix(module):
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
@@ -253,7 +253,7 @@ def run_module(rdma_core, launcher, folder, names):
     for settings in SETTINGS.get(names[0].split('.')[1], [{}]):
         left = [name for name in names if verdicts.get(name, 'skipped').startswith('skipped')]
         if left:
-            with cm_port(names[0].split('.')[1]):
+            with fixed_port(names[0].split('.')[1]):
                 found, output = run_profile(rdma_core, launcher, folder, settings, left)
             verdicts.update(found)
             log += output

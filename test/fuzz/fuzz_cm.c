@@ -13,7 +13,6 @@
  *
  * usage: fuzz_cm [STEPS [SEED]]     usertools/fuzz.sh has the long form
  */
-#include <dirent.h>
 #include <stddef.h>
 #include <sys/un.h>
 
@@ -480,19 +479,6 @@ check_alive(void)
 	}
 }
 
-static unsigned int
-count_fds(void)
-{
-	DIR *d = opendir("/proc/self/fd");
-	unsigned int n = 0;
-
-	CHECK(d != NULL);
-	while (readdir(d) != NULL)
-		n++;
-	closedir(d);
-	return n;
-}
-
 static void
 begin_world(void)
 {
@@ -519,9 +505,10 @@ end_world(unsigned int n_fds)
 	for (unsigned int i = 0; i < N_LINKS; i++)
 		if (links[i] >= 0)
 			drop_link(i);
-	for (unsigned int ms = 0; count_fds() > n_fds; ms++) {
+	for (unsigned int ms = 0; cm_count_entries("/proc/self/fd") > n_fds; ms++) {
 		if (ms == CHECK_PATIENCE_MS)
-			FUZZ_DIE("%u descriptors are left, not %u", count_fds(), n_fds);
+			FUZZ_DIE("%u descriptors are left, not %u",
+				cm_count_entries("/proc/self/fd"), n_fds);
 		usleep(1000);
 	}
 	/* Handles are the lowest free numbers. */
@@ -550,7 +537,7 @@ main(int argc, char **argv)
 	answer = fuzz_guarded(ROOM);
 	/* The thread, its descriptors, and some blocks of ports. */
 	check_alive();
-	n_fds = count_fds() + 8;
+	n_fds = cm_count_entries("/proc/self/fd") + 8;
 	for (unsigned long i = 0; i < steps; i++) {
 		if (i % WORLD_STEPS == 0)
 			begin_world();

@@ -2,6 +2,7 @@
 /* System calls without libc's wrappers. */
 #include "raw.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -93,6 +94,17 @@ ssize_t
 raw_recv(int fd, void *buf, size_t len, int flags)
 {
 	return syscall(SYS_recvfrom, fd, buf, len, flags, NULL, NULL);
+}
+
+ssize_t
+raw_recv_record(int fd, void *buf, size_t len)
+{
+	ssize_t n;
+
+	do
+		n = raw_recv(fd, buf, len, MSG_DONTWAIT | MSG_TRUNC);
+	while (n < 0 && (errno == EINTR || errno == ECONNRESET));
+	return n;
 }
 
 int

@@ -35,6 +35,13 @@ ssize_t raw_write(int fd, const void *buf, size_t len);
 ssize_t raw_send(int fd, const void *buf, size_t len, int flags);
 ssize_t raw_sendmsg(int fd, const struct msghdr *msg, int flags);
 ssize_t raw_recv(int fd, void *buf, size_t len, int flags);
+/*
+ * Reads a record of a SOCK_SEQPACKET connection, and does not wait. Returns the record's bytes,
+ * which may be more than len; 0 if the connection has ended; or -1 (EAGAIN: no record has come). If
+ * the other process has ended and not read all its records, Linux reports ECONNRESET once, before
+ * the records that it had sent. So ECONNRESET is not returned.
+ */
+ssize_t raw_recv_record(int fd, void *buf, size_t len);
 /* fstatat(2), statx(2), readlink(2), readlinkat(2), access(2), statfs(2). */
 int raw_statx(int dir, const char *path, int flags, unsigned int mask, struct statx *stx);
 int raw_fstatat(int dir, const char *path, struct stat *st, int flags);

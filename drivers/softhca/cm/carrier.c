@@ -344,10 +344,7 @@ receive(struct cm_link *link, struct cm_record *record)
 	const char *why;
 	ssize_t len;
 
-	/* ECONNRESET is reported once; records that were sent before can be read after it. */
-	do
-		len = raw_recv(link->fd, record, sizeof(*record), MSG_DONTWAIT | MSG_TRUNC);
-	while (len < 0 && (errno == EINTR || errno == ECONNRESET));
+	len = raw_recv_record(link->fd, record, sizeof(*record));
 	if (len < 0 && errno == EAGAIN)
 		return 0;
 	if (len <= 0)

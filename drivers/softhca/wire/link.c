@@ -192,13 +192,7 @@ receive(struct link *link)
 
 	if (link->fd < 0)
 		return 0;
-	/*
-	 * If the other process has ended and not read all records, Linux reports ECONNRESET once.
-	 * The records that it had sent can be read after that.
-	 */
-	do
-		len = raw_recv(link->fd, link->in, RECORD_MAX, MSG_DONTWAIT | MSG_TRUNC);
-	while (len < 0 && (errno == EINTR || errno == ECONNRESET));
+	len = raw_recv_record(link->fd, link->in, RECORD_MAX);
 	if (len < 0 && errno == EAGAIN) {
 		link->ready = false;
 		return 0;

@@ -210,10 +210,7 @@ served_receive(struct served *s)
 		return s->is_checked || check_sender(s);
 	if (!s->ready || s->is_closed)
 		return false;
-	/* ECONNRESET: see receive() in link.c. */
-	do
-		len = raw_recv(s->fd, s->in, RECORD_MAX, MSG_DONTWAIT | MSG_TRUNC);
-	while (len < 0 && (errno == EINTR || errno == ECONNRESET));
+	len = raw_recv_record(s->fd, s->in, RECORD_MAX);
 	if (len < 0 && errno == EAGAIN) {
 		s->ready = false;
 		return false;

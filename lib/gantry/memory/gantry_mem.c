@@ -160,6 +160,16 @@ gantry_piece_replace(struct gantry_mem *mem, const struct gantry_piece_change *c
 	return 0;
 }
 
+int
+gantry_piece_add(struct gantry_mem *mem, struct gantry_piece *p)
+{
+	int ret = gantry_piece_replace(mem, &(struct gantry_piece_change){.come = {p}});
+
+	if (ret != 0)
+		gantry_piece_drop(p);
+	return ret;
+}
+
 /* Registers [addr, addr + len) as a further piece of mem. The caller has the lock. */
 static int
 piece_add(struct gantry_mem *mem, uint64_t addr, uint64_t len)
@@ -177,12 +187,7 @@ piece_add(struct gantry_mem *mem, uint64_t addr, uint64_t len)
 		return -EEXIST;
 	}
 	ret = gantry_piece_make(mem, addr, len, &p);
-	if (ret != 0)
-		return ret;
-	ret = gantry_piece_replace(mem, &(struct gantry_piece_change){.come = {p}});
-	if (ret != 0)
-		gantry_piece_drop(p);
-	return ret;
+	return ret == 0 ? gantry_piece_add(mem, p) : ret;
 }
 
 /* Removes the region of a piece from the table. The caller has the lock. Returns 0 or -ENOMEM. */

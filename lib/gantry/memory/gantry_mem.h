@@ -107,6 +107,8 @@ int gantry_piece_make(struct gantry_mem *mem, uint64_t addr, uint64_t len,
 void gantry_piece_drop(struct gantry_piece *p);
 /* Changes the table by one edit. Returns 0. If it returns -ENOMEM, nothing has changed. */
 int gantry_piece_replace(struct gantry_mem *mem, const struct gantry_piece_change *c);
+/* Adds a new piece to the table. If it returns -ENOMEM, the piece has been dropped. */
+int gantry_piece_add(struct gantry_mem *mem, struct gantry_piece *p);
 
 static inline struct gantry_piece *
 gantry_piece_of(const struct gantry_region *r)

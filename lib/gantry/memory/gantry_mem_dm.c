@@ -38,10 +38,7 @@ piece_add(struct gantry_mem *mem)
 		.mem = mem,
 	};
 	gantry_region_set_plain(&p->region);
-	ret = gantry_piece_replace(mem, &(struct gantry_piece_change){.come = {p}});
-	if (ret != 0)
-		gantry_piece_drop(p);
-	return ret;
+	return gantry_piece_add(mem, p);
 }
 
 int

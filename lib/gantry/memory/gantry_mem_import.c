@@ -116,10 +116,7 @@ piece_add(struct gantry_mem *mem, const struct gantry_record_facts *facts)
 		.mem = mem,
 	};
 	gantry_region_set_plain(&p->region);
-	ret = gantry_piece_replace(mem, &(struct gantry_piece_change){.come = {p}});
-	if (ret != 0)
-		gantry_piece_drop(p);
-	return ret;
+	return gantry_piece_add(mem, p);
 }
 
 int

@@ -90,6 +90,17 @@ open_pair(struct pair *p)
 	set_nonblocking(p->ctx->async_fd);
 }
 
+/* Destroys what is left when the QPs and the send CQ are gone. */
+static void
+close_rest(struct pair *p)
+{
+	CHECK_EQ(ibv_destroy_cq(p->recv_cq), 0);
+	CHECK_EQ(ibv_destroy_comp_channel(p->channel), 0);
+	CHECK_EQ(ibv_dereg_mr(p->mr), 0);
+	CHECK_EQ(ibv_dealloc_pd(p->pd), 0);
+	CHECK_EQ(ibv_close_device(p->ctx), 0);
+}
+
 static void
 close_pair(struct pair *p)
 {
@@ -97,11 +108,7 @@ close_pair(struct pair *p)
 	CHECK_EQ(ibv_destroy_qp(p->server), 0);
 	if (p->send_cq != NULL)
 		CHECK_EQ(ibv_destroy_cq(p->send_cq), 0);
-	CHECK_EQ(ibv_destroy_cq(p->recv_cq), 0);
-	CHECK_EQ(ibv_destroy_comp_channel(p->channel), 0);
-	CHECK_EQ(ibv_dereg_mr(p->mr), 0);
-	CHECK_EQ(ibv_dealloc_pd(p->pd), 0);
-	CHECK_EQ(ibv_close_device(p->ctx), 0);
+	close_rest(p);
 }
 
 static void
@@ -214,11 +221,7 @@ case_others_stay(void)
 	CHECK(next_event(&p, 5000) == p.recv_cq);
 	CHECK(next_event(&p, 20) == NULL);
 	acknowledge(p.recv_cq, 2);
-	CHECK_EQ(ibv_destroy_cq(p.recv_cq), 0);
-	CHECK_EQ(ibv_destroy_comp_channel(p.channel), 0);
-	CHECK_EQ(ibv_dereg_mr(p.mr), 0);
-	CHECK_EQ(ibv_dealloc_pd(p.pd), 0);
-	CHECK_EQ(ibv_close_device(p.ctx), 0);
+	close_rest(&p);
 }
 
 /* As case_others_stay(), with more events than the adapter sets aside at first, in their order. */
@@ -242,11 +245,7 @@ case_many_others_stay(void)
 		CHECK(next_event(&p, CHECK_PATIENCE_MS) == p.recv_cq, "event %d", i);
 	CHECK(next_event(&p, 0) == NULL);
 	acknowledge(p.recv_cq, MANY - MANY / 3);
-	CHECK_EQ(ibv_destroy_cq(p.recv_cq), 0);
-	CHECK_EQ(ibv_destroy_comp_channel(p.channel), 0);
-	CHECK_EQ(ibv_dereg_mr(p.mr), 0);
-	CHECK_EQ(ibv_dealloc_pd(p.pd), 0);
-	CHECK_EQ(ibv_close_device(p.ctx), 0);
+	close_rest(&p);
 }
 
 /*
@@ -379,11 +378,7 @@ case_async_unread(void)
 	CHECK(ibv_get_async_event(p.ctx, &event) == -1 && errno == EAGAIN);
 	CHECK_EQ(ibv_destroy_qp(p.server), 0);
 	CHECK_EQ(ibv_destroy_cq(p.send_cq), 0);
-	CHECK_EQ(ibv_destroy_cq(p.recv_cq), 0);
-	CHECK_EQ(ibv_destroy_comp_channel(p.channel), 0);
-	CHECK_EQ(ibv_dereg_mr(p.mr), 0);
-	CHECK_EQ(ibv_dealloc_pd(p.pd), 0);
-	CHECK_EQ(ibv_close_device(p.ctx), 0);
+	close_rest(&p);
 }
 
 /* Each open context of the adapter must get the event of the port. */

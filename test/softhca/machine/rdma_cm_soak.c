@@ -7,7 +7,6 @@
  *
  * usage: rdma_cm_soak [CONNECTIONS [SEED]]     for example 10000
  */
-#include <dirent.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -118,19 +117,6 @@ work(uint64_t own_seed, unsigned int n)
 
 /* ---- the server */
 
-static unsigned int
-count_entries(const char *path)
-{
-	DIR *d = opendir(path);
-	unsigned int n = 0;
-
-	CHECK(d != NULL);
-	while (readdir(d) != NULL)
-		n++;
-	closedir(d);
-	return n;
-}
-
 static void
 take_event(int fd)
 {
@@ -172,8 +158,8 @@ is_clean(int fd, unsigned int n_fds, unsigned int n_threads)
 		take_event(fd);
 	id = cm_create(fd, 7, RDMA_PS_TCP);
 	CHECK_EQ(cm_destroy(fd, id), 0);
-	return id == 1 && count_entries("/proc/self/fd") == n_fds &&
-	       count_entries("/proc/self/task") == n_threads;
+	return id == 1 && cm_count_entries("/proc/self/fd") == n_fds &&
+	       cm_count_entries("/proc/self/task") == n_threads;
 }
 
 static void
@@ -189,8 +175,8 @@ serve(void)
 	/* The port of a killed server is free at once. */
 	CHECK_EQ(cm_bind(fd, listener, ADDRESS, PORT), 0);
 	/* Workers may connect as soon as the server listens. */
-	n_fds = count_entries("/proc/self/fd");
-	n_threads = count_entries("/proc/self/task");
+	n_fds = cm_count_entries("/proc/self/fd");
+	n_threads = cm_count_entries("/proc/self/task");
 	CHECK_EQ(cm_listen(fd, listener, 64), 0);
 	atomic_fetch_add(&shared->n_servers, 1);
 	while (!atomic_load(&shared->stop)) {
@@ -204,8 +190,8 @@ serve(void)
 	for (unsigned int ms = 0; !is_clean(fd, n_fds, n_threads); ms++) {
 		CHECK(ms < CHECK_PATIENCE_MS,
 			"left: %u descriptors of %u, %u threads of %u, or ids",
-			count_entries("/proc/self/fd"), n_fds, count_entries("/proc/self/task"),
-			n_threads);
+			cm_count_entries("/proc/self/fd"), n_fds,
+			cm_count_entries("/proc/self/task"), n_threads);
 		usleep(1000);
 	}
 	fflush(NULL);
