@@ -255,7 +255,8 @@ hwq_dev_numa_node(const struct hwq_dev *dev)
 HWQ_API int hwq_dev_next_port(struct hwq_dev *dev, uint8_t after, uint8_t *port);
 
 /**
- * Sets the function that receives log lines. Call it before the first device is opened.
+ * Sets the function that receives log lines. Any thread may call this at any time. A line that
+ * another thread logs meanwhile goes to the old or to the new function.
  *
  * @param line
  *   Called once for each line, from the thread that logs; text has no newline and is valid during

@@ -5,18 +5,21 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "hwq_atomic.h"
+
 static void
 line_to_stderr(const char *text)
 {
 	fprintf(stderr, "%s\n", text);
 }
 
+/* Read and written by any thread. */
 static void (*log_line)(const char *text) = line_to_stderr;
 
 void
 hwq_log_to(void (*line)(const char *text))
 {
-	log_line = line != NULL ? line : line_to_stderr;
+	hwq_store_relaxed(&log_line, line != NULL ? line : line_to_stderr);
 }
 
 void
@@ -30,5 +33,5 @@ hwq_log(const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text + used, sizeof(text) - used, fmt, ap);
 	va_end(ap);
-	log_line(text);
+	hwq_load_relaxed (&log_line)(text);
 }
