@@ -25,6 +25,7 @@ hwq_log_to(void (*line)(const char *text))
 void
 hwq_log(const char *fmt, ...)
 {
+	void (*line)(const char *text);
 	char text[512];
 	size_t used;
 	va_list ap;
@@ -33,5 +34,6 @@ hwq_log(const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text + used, sizeof(text) - used, fmt, ap);
 	va_end(ap);
-	hwq_load_relaxed (&log_line)(text);
+	line = hwq_load_relaxed(&log_line);
+	line(text);
 }
