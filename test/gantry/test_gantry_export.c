@@ -713,36 +713,59 @@ the_importer_ends_it_first(void)
 	env_queue_done(q);
 }
 
-/* The owner's device fails, and its engine ends. */
+/*
+ * The owner's device fails while an importer copies: to the owner's memory, and from it in odd rounds.
+ * When the owner has unregistered the memory, its bytes stay, and its engine can end.
+ */
 static void
-the_owners_device_is_lost(void)
+the_owners_device_is_lost_while_copies_run(void)
 {
 	const struct gantry_conf conf = {.device = "mlx5_3"};
-	struct gantry_queue *q = env_queue(c, 8);
-	struct gantry_mem *mem, *owned;
-	struct gantry *lost;
-	uint8_t *memory, *at;
+	struct gantry_mem *own;
+	uint8_t *local = env_mem(c, 2 * 65536, 0, &own);
 
-	CHECK_EQ(gantry_create(&conf, &lost), 0);
-	memory = env_mem(lost, 8192, 0, &owned);
-	at = share(owned, c, &mem);
-	{
-		struct gantry_mem *own;
-		uint8_t *local = env_mem(c, 8192, 0, &own);
+	for (unsigned int round = 0; round < 4; round++) {
+		struct busy w = {.q = env_queue(c, 64)};
+		struct gantry_mem *mem, *owned;
+		struct gantry *lost;
+		uint8_t *memory, *at;
+		unsigned long good;
+		pthread_t thread;
 
-		CHECK_EQ(env_do_one(q, env_copy(at, local, 8192)), GANTRY_OK);
+		CHECK_EQ(gantry_create(&conf, &lost), 0);
+		memory = env_mem(lost, 65536, 0, &owned);
+		at = share(owned, c, &mem);
+		w.from = round % 2 ? at : local;
+		w.to = round % 2 ? local : at;
+		memset(local, 0x55, 65536);
+		CHECK_EQ(pthread_create(&thread, NULL, copy_always, &w), 0);
+		wait_for(&w.n_good, 20);
 		CHECK_EQ(softhca_fault("device_fatal device=3"), 0);
-		CHECK(env_do_one(q, env_copy(at, local, 8192)) != GANTRY_OK);
-		CHECK_EQ(env_do_one(q, env_copy(local, local + 4096, 4096)), GANTRY_OK);
-		unregister(own);
-		env_unmap(local, 8192);
+		/* Either the loss alone ends the copies, or the owner unregisters at once. */
+		if (round >= 2)
+			wait_for(&w.n_bad, 20);
+		unregister(owned);
+		memset(memory, 0x67, 65536);
+		wait_for(&w.n_bad, 20);
+		good = atomic_load(&w.n_good);
+		wait_for(&w.n_bad, 20);
+		for (unsigned int i = 0; i < 65536; i++)
+			CHECK_EQ(memory[i], 0x67);
+		atomic_store(&w.stop, true);
+		CHECK_EQ(pthread_join(thread, NULL), 0);
+		CHECK_EQ(w.submitted, w.completed);
+		CHECK_EQ(good, atomic_load(&w.n_good));
+		/* Other memory goes on, by the same queue. */
+		CHECK_EQ(env_do_one(w.q, env_copy(local, local + 65536, 4096)), GANTRY_OK);
+		CHECK(env_stats(w.q).recoveries > 0);
+		unregister(mem);
+		env_queue_done(w.q);
+		softhca_faults_clear();
+		CHECK_EQ(gantry_destroy(lost), 0);
+		env_unmap(memory, 65536);
 	}
-	unregister(mem);
-	env_queue_done(q);
-	unregister(owned);
-	softhca_faults_clear();
-	CHECK_EQ(gantry_destroy(lost), 0);
-	env_unmap(memory, 8192);
+	unregister(own);
+	env_unmap(local, 2 * 65536);
 }
 
 /* ------------------------------------------------------------------ random owners and importers */
@@ -891,7 +914,7 @@ static const struct check_case cases[] = {
 	{"its addresses are reserved", its_addresses_are_reserved},
 	{"the owner ends it while copies run", the_owner_ends_it_while_copies_run},
 	{"the importer ends it first", the_importer_ends_it_first},
-	{"the owner's device is lost", the_owners_device_is_lost},
+	{"the owner's device is lost while copies run", the_owners_device_is_lost_while_copies_run},
 	{"random owners and importers", random_owners_and_importers},
 };
 static const struct check_case off_cases[] = {
