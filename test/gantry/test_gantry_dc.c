@@ -1715,6 +1715,48 @@ dc_peers_come_and_go_while_a_worker_runs(void)
 	env_queue_done(t);
 }
 
+/*
+ * A descriptor that names a DC target fails in the own connection's stream, like copies. So a worker
+ * whose stream is full must keep both in one order.
+ */
+static void
+a_worker_keeps_the_order_of_copies_and_of_descriptors_that_name_a_target(void)
+{
+	const struct gantry_worker_conf conf = {
+		.queue = {.depth = 16, .unordered = true},
+		.ring_size = 256,
+		.burst = 64,
+	};
+	struct gantry_desc desc[192];
+	struct gantry_comp comp[192];
+	struct gantry_addr addr;
+	struct gantry_worker *w;
+	uint64_t end = env_patience();
+	uint16_t t;
+	uint32_t i;
+
+	CHECK_EQ(gantry_worker_create(g, 1, &conf, &w), 0);
+	t = target(gantry_worker_queue(w), 0, &addr);
+	for (i = 0; i < RTE_DIM(desc); i++) {
+		desc[i] = i / 3 % 2 == 0 ? env_copy(src, dst, 64) : good_write(0, t);
+		desc[i].cookie = i;
+	}
+	/* The worker takes bursts that are longer than the stream. */
+	CHECK_EQ(gantry_enqueue_burst(w, desc, RTE_DIM(desc)), RTE_DIM(desc));
+	CHECK_EQ(gantry_worker_start(w), 0);
+	for (i = 0; i < RTE_DIM(comp);) {
+		i += env_dequeue(w, comp + i, RTE_DIM(comp) - i);
+		CHECK(rte_get_timer_cycles() < end);
+	}
+	for (i = 0; i < RTE_DIM(comp); i++) {
+		CHECK_EQ(comp[i].cookie, i);
+		CHECK_EQ(comp[i].status, i / 3 % 2 == 0 ? GANTRY_OK : GANTRY_BAD_PEER);
+	}
+	CHECK_EQ(gantry_worker_stop(w), 0);
+	CHECK_EQ(gantry_peer_close(gantry_worker_queue(w), t), 0);
+	CHECK_EQ(gantry_worker_destroy(w), 0);
+}
+
 static const struct check_case cases[] = {
 	{"an address of a target with any flipped bit is refused",
 		an_address_of_a_target_with_any_flipped_bit_is_refused},
@@ -1755,6 +1797,8 @@ static const struct check_case cases[] = {
 	{"an initiator reaches many targets", an_initiator_reaches_many_targets},
 	{"one peer is closed while others run", one_peer_is_closed_while_others_run},
 	{"each operation keeps only its own peer busy", each_operation_keeps_its_own_peer_alone},
+	{"a worker keeps the order of copies and of descriptors that name a target",
+		a_worker_keeps_the_order_of_copies_and_of_descriptors_that_name_a_target},
 	{"DC peers are opened and closed while a worker runs",
 		dc_peers_come_and_go_while_a_worker_runs},
 	{"every descriptor completes when the device is lost",

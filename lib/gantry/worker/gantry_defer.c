@@ -60,10 +60,23 @@ gantry_defer_free(struct gantry_defer *d)
 
 /* ------------------------------------------------------------------ lists */
 
+/*
+ * Returns the connection in whose list desc waits. A DC target has no stream of its own: descriptors
+ * that name it fail in the stream of the own connection, so they wait in the list of the own
+ * connection.
+ */
+static uint32_t
+list_of(const struct gantry_queue *q, const struct gantry_desc *desc)
+{
+	uint32_t conn = gantry_xlate_conn(q, desc);
+
+	return q->conn[conn].stream == &q->stream ? (uint32_t)GANTRY_CONN_OWN : conn;
+}
+
 static void
 put(struct gantry_defer *d, const struct gantry_desc *desc)
 {
-	uint32_t conn = gantry_xlate_conn(d->q, desc), place = d->free;
+	uint32_t conn = list_of(d->q, desc), place = d->free;
 	struct gantry_defer_list *list = &d->list[conn];
 
 	d->free = d->next[place];
