@@ -55,7 +55,7 @@ static void
 side_open(unsigned int i)
 {
 	static const char *const names[2][MAX_SIDES] = {
-		{"inline", "unordered", "worker 1", "worker 2"},
+		{"inline", "unordered", "worker 1", "unordered worker"},
 		{"inline", "unordered", "small", "small unordered"},
 	};
 	struct side *s = &run.side[i];
@@ -65,7 +65,7 @@ side_open(unsigned int i)
 		 * a flushed copy is always executed again.
 		 */
 		.queue = {.depth = i < 2 ? 128 : 16,
-			.unordered = i == 1 || (run.pumped && i == 3),
+			.unordered = i == 1 || i == 3,
 			.layout_keys = i < 2 ? 16 : 3,
 			.replays = 100,
 			.deadline_ms = run.pumped ? DEADLINE_PUMPED_MS : DEADLINE_MS},
