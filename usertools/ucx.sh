@@ -9,7 +9,7 @@
 #   --tests    only the unit tests. Prints the result of each suite, and each test that failed
 #   --perf     only ucx_perftest: test/conformance/test_ucx.py, its upper layer over each transport
 #   --gga      only copies between functions of a card, with UCX 1.18 or later: unit tests of the transport gga_mlx5, of
-#              exported keys and of DEVX, and ucx_perftest -l over gga_mlx5
+#              exported keys and of DEVX, and ucx_perftest -l over gga_mlx5, also with data compared
 #   SUITE...   only these suites of unit tests: rc_mlx5/uct_amo_cswap_test, ud_mlx5/test_ud, ...
 #
 # If a suite aborts or takes more than ten minutes, the script goes on with the next suite. The
@@ -95,12 +95,24 @@ if [ -n "$gga" ]; then
 	for transport in "${!ok[@]}"; do
 		say "$transport: ${ok[$transport]} ok, ${skipped[$transport]} of them skipped; ${bad[$transport]:-0} failed"
 	done
+	perftest() {
+		env SOFTHCA_PART_ID="$part" SOFTHCA_MAX_CQE=4194303 ${netdev:+SOFTHCA_NETDEV="$netdev"} timeout 600 "$launcher" \
+			"$ucx/src/tools/perf/ucx_perftest" -l -n 300 "$@"
+	}
 	for test in put_bw get; do
 		for size in 1 4096 2097152; do
 			say "ucx_perftest -l -x gga_mlx5 -t $test -s $size"
-			env SOFTHCA_PART_ID="$part" SOFTHCA_MAX_CQE=4194303 ${netdev:+SOFTHCA_NETDEV="$netdev"} timeout 600 "$launcher" \
-				"$ucx/src/tools/perf/ucx_perftest" -l -t "$test" -x gga_mlx5 -d mlx5_0:1 -s "$size" -D zcopy -n 300 | tail -n 1
+			perftest -t "$test" -x gga_mlx5 -d mlx5_0:1 -s "$size" -D zcopy | tail -n 1
 		done
+	done
+	# ucx_perftest compares data only for messages of its upper layer. With these transports, it reads the data
+	# of a message by gga_mlx5; its table of protocols says so.
+	for size in 65536 1048583 2097152; do
+		say "ucx_perftest -l, messages of $size bytes by gga_mlx5, data compared"
+		UCX_TLS=gga_mlx5,self UCX_RNDV_THRESH=0 UCX_PROTO_INFO=y perftest -t tag_lat -V -s "$size" >"$log" 2>&1 ||
+			die "ucx_perftest failed: $(tail -n 3 "$log")"
+		grep -q 'zero-copy read from remote .*gga_mlx5' "$log" || die "ucx_perftest has not used gga_mlx5: $(<"$log")"
+		tail -n 1 "$log"
 	done
 	tests='' perf=''
 fi

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The libc calls on an open character device, for emulated devices: mmap, mremap, ioctl and write.
- * Calls with a path are in shim_paths.c, calls on sockets in shim_socket.c. Calls on all other
- * files are passed to the kernel by a raw system call. This needs no dlsym(), so it works from the
- * first instruction of a process, and below the interceptors of sanitizers.
+ * Calls with a path are in shim_paths.c, calls on sockets in shim_socket.c. ioctl and write on all
+ * other files are passed to the kernel by a raw system call. This needs no dlsym(), so it works from
+ * the first instruction of a process, and below the interceptors of sanitizers.
  */
 #undef _FORTIFY_SOURCE
 #undef _FILE_OFFSET_BITS /* renames mmap to mmap64; this file defines both */
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <sys/ioctl.h>
@@ -31,6 +32,36 @@
 ssize_t __write(int fd, const void *buf, size_t len);
 
 /* ---------------------------------------------------------------- mmap */
+
+/*
+ * libc's functions. Libraries that watch the mappings of a program, as UCX does for its registration
+ * cache, replace the code of libc's functions. They would not see a raw system call. NULL until
+ * constructors run: until then, raw system calls are made.
+ */
+static __typeof__(&mmap) next_mmap;
+static __typeof__(&mremap) next_mremap;
+
+static void __attribute__((constructor)) find_next(void)
+{
+	next_mmap = (__typeof__(&mmap))dlsym(RTLD_NEXT, "mmap");
+	next_mremap = (__typeof__(&mremap))dlsym(RTLD_NEXT, "mremap");
+}
+
+static void *
+map(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
+{
+	if (next_mmap == NULL)
+		return raw_mmap(addr, len, prot, flags, fd, offset);
+	return next_mmap(addr, len, prot, flags, fd, offset);
+}
+
+static void *
+move(void *from, size_t len, size_t new_len, int flags, void *want)
+{
+	if (next_mremap == NULL)
+		return (void *)syscall(SYS_mremap, from, len, new_len, flags, want);
+	return next_mremap(from, len, new_len, flags, want);
+}
 
 /*
  * True for pages whose use the device must notice: the page with the running clock and the UAR
@@ -68,7 +99,7 @@ mmap_any(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
 		errno = EINVAL;
 		return MAP_FAILED;
 	}
-	at = raw_mmap(addr, len, prot, flags, fd, offset);
+	at = map(addr, len, prot, flags, fd, offset);
 	if (at != MAP_FAILED && (flags & MAP_SHARED) != 0 && fd >= 0 && is_noticed(len, offset) &&
 		softhca_active() && (ctx = ctx_get(fd)) != NULL) {
 		uverbs_mapped(ctx, at, len, (uint64_t)offset);
@@ -99,7 +130,7 @@ mremap(void *from, size_t len, size_t new_len, int flags, ...)
 	if ((flags & (MREMAP_FIXED | MREMAP_DONTUNMAP)) != 0)
 		want = va_arg(ap, void *);
 	va_end(ap);
-	to = (void *)syscall(SYS_mremap, from, len, new_len, flags, want);
+	to = move(from, len, new_len, flags, want);
 	if (to != MAP_FAILED && to != from && softhca_active())
 		softhca_watch_moved(from, to, len < new_len ? len : new_len);
 	return to;

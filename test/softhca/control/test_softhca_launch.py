@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tests the launcher and the settings as a user sees them: stock ibv_devinfo on the emulated adapter.
 
-usage: test_softhca_launch.py LAUNCHER
+usage: test_softhca_launch.py LAUNCHER WATCH_MAPPINGS
 """
 import glob
 import os
@@ -16,6 +16,7 @@ import time
 import unittest
 
 LAUNCHER = sys.argv.pop(1) if len(sys.argv) > 1 else 'softhca'
+WATCH_MAPPINGS = sys.argv.pop(1) if len(sys.argv) > 1 else './watch_mappings.so'
 SAYS_SO = 'softhca: no mlx5 device here, emulating'
 
 # The whole output of ibv_devinfo -v for the default adapter. Limits are those of doc/softhca-reference.md. The other
@@ -273,6 +274,19 @@ class Launcher(Case):
 
     def test_the_exit_status_is_that_of_the_program(self):
         self.assertEqual(self.run_on('sh', '-c', 'exit 42').returncode, 42)
+
+    def test_libraries_see_the_mappings_of_the_program(self):
+        program = f"""if True:
+            import ctypes, mmap
+            libs = ctypes.CDLL(None)
+            n = lambda call: ctypes.c_uint.in_dll(ctypes.CDLL({WATCH_MAPPINGS!r}), 'watch_n_' + call).value
+            libs.mmap.restype = libs.mremap.restype = ctypes.c_void_p
+            before = n('mmap'), n('mremap')
+            at = libs.mmap(None, ctypes.c_size_t(4096), 3, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, ctypes.c_long(0))
+            at = libs.mremap(ctypes.c_void_p(at), ctypes.c_size_t(4096), ctypes.c_size_t(8192), 1, None)
+            print(n('mmap') - before[0], n('mremap') - before[1])"""
+        result = self.run_on(sys.executable, '-c', program, LD_PRELOAD=WATCH_MAPPINGS)
+        self.assertEqual(result.stdout, '1 1\n', result.stderr)
 
     def test_help(self):
         result = self.run_on('-h')
