@@ -1716,8 +1716,8 @@ dc_peers_come_and_go_while_a_worker_runs(void)
 }
 
 /*
- * A descriptor that names a DC target fails in the own connection's stream, like copies. So a worker
- * whose stream is full must keep both in one order.
+ * A descriptor that names a DC target fails in the own connection's stream, in which copies run. So
+ * a worker whose stream is full must keep both in one order.
  */
 static void
 a_worker_keeps_the_order_of_copies_and_of_descriptors_that_name_a_target(void)

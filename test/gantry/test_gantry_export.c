@@ -714,8 +714,8 @@ the_importer_ends_it_first(void)
 }
 
 /*
- * The owner's device fails while an importer copies: to the owner's memory, and from it in odd rounds.
- * When the owner has unregistered the memory, its bytes stay, and its engine can end.
+ * The owner's device fails while an importer copies: to the owner's memory, and from it in odd
+ * rounds. When the owner has unregistered the memory, its bytes stay, and its engine can end.
  */
 static void
 the_owners_device_is_lost_while_copies_run(void)

@@ -2,8 +2,8 @@
 /*
  * The libc calls on an open character device, for emulated devices: mmap, mremap, ioctl and write.
  * Calls with a path are in shim_paths.c, calls on sockets in shim_socket.c. ioctl and write on all
- * other files are passed to the kernel by a raw system call. This needs no dlsym(), so it works from
- * the first instruction of a process, and below the interceptors of sanitizers.
+ * other files are passed to the kernel by a raw system call. This needs no dlsym(), so it works
+ * from the first instruction of a process, and below the interceptors of sanitizers.
  */
 #undef _FORTIFY_SOURCE
 #undef _FILE_OFFSET_BITS /* renames mmap to mmap64; this file defines both */
@@ -34,9 +34,9 @@ ssize_t __write(int fd, const void *buf, size_t len);
 /* ---------------------------------------------------------------- mmap */
 
 /*
- * libc's functions. Libraries that watch the mappings of a program, as UCX does for its registration
- * cache, replace the code of libc's functions. They would not see a raw system call. NULL until
- * constructors run: until then, raw system calls are made.
+ * libc's functions. Libraries that watch the mappings of a program, as UCX does for its
+ * registration cache, replace the code of libc's functions. They would not see a raw system call.
+ * NULL until constructors run: until then, raw system calls are made.
  */
 static __typeof__(&mmap) next_mmap;
 static __typeof__(&mremap) next_mremap;

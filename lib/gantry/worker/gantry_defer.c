@@ -61,9 +61,9 @@ gantry_defer_free(struct gantry_defer *d)
 /* ------------------------------------------------------------------ lists */
 
 /*
- * Returns the connection in whose list desc waits. A DC target has no stream of its own: descriptors
- * that name it fail in the stream of the own connection, so they wait in the list of the own
- * connection.
+ * Returns the connection in whose list desc waits. A DC target has no stream of its own.
+ * Descriptors that name it fail in the stream of the own connection, so they wait in the list of
+ * the own connection.
  */
 static uint32_t
 list_of(const struct gantry_queue *q, const struct gantry_desc *desc)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Preloaded after softhca: counts the mappings that a program makes, as libraries with a registration
- * cache do.
+ * Preloaded after softhca: counts the mappings that a program makes, as libraries with a
+ * registration cache do.
  */
 #undef _FILE_OFFSET_BITS /* renames mmap to mmap64 */
 #include <stdarg.h>
