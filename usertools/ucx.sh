@@ -90,7 +90,7 @@ if [ -n "$gga" ]; then
 	[ ${#suites[@]} -gt 0 ] || die "$ucx/test/gtest/gtest lists no tests of gga_mlx5: UCX 1.18 or later has it, if it is configured --with-mlx5"
 	for suite in "${suites[@]}"; do
 		run_suite "$suite"
-		sed -n 's/^\[     SKIP \] \(.*\)/skipped: \1/p' "$log"
+		awk '/^\[ RUN / {name = $4} /^\[     SKIP/ {sub(/^\[     SKIP \] /, ""); print "skipped: " name " " $0}' "$log"
 	done
 	for transport in "${!ok[@]}"; do
 		say "$transport: ${ok[$transport]} ok, ${skipped[$transport]} of them skipped; ${bad[$transport]:-0} failed"

@@ -50,8 +50,8 @@ FOREIGN_FILES = {
 }
 FOREIGN_FOLDERS = {'hw-report/', 'build/', 'build-test/plain/', 'share/softhca/card-profiles/'}
 FOREIGN_TESTS = {
-    # A test of rdma-core that no generated page names, and a test of UCX.
-    'test_mr_rereg_atomic', 'test_uct_peer_failure_multiple',
+    # A test of rdma-core that no generated page names, and tests of UCX.
+    'test_mr_rereg_atomic', 'test_uct_peer_failure_multiple', 'test_ucp_mmap_export',
 }
 FOREIGN_SETTINGS = {'name'}  # in `name = value`, "name" stands for any setting
 # Meson's own options, and those of DPDK's build.
