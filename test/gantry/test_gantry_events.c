@@ -725,6 +725,43 @@ receives_of_every_peer_end_when_the_device_is_lost(void)
 	lost_engine_destroy(&e);
 }
 
+/* A queue that has only receives notices the loss when it is polled. */
+static void
+receives_end_when_the_device_of_an_idle_queue_is_lost(void)
+{
+	const struct gantry_peer_conf peer_conf = {.recv_depth = 4};
+	const struct gantry_recv recv[2] = {{.cookie = 0}, {.cookie = 1}};
+
+	for (uint32_t unordered = 0; unordered < 2; unordered++) {
+		const struct gantry_queue_conf conf = {.depth = 16, .unordered = unordered != 0};
+		struct gantry_recv_comp comp;
+		struct gantry_comp none;
+		struct gantry_addr addr;
+		struct gantry_queue *q;
+		struct lost_engine e;
+		uint64_t end = env_patience();
+		uint16_t peer;
+		uint32_t n = 0;
+
+		lost_engine_create(&e, 0);
+		CHECK_EQ(gantry_queue_create(e.g, &conf, &q), 0);
+		CHECK_EQ(gantry_peer_open(q, &peer_conf, &peer, &addr), 0);
+		CHECK_EQ(gantry_recv_post(q, peer, recv, 2), 2);
+		arm("device_fatal");
+		while (n < 2) {
+			env_pump();
+			CHECK_EQ(gantry_poll(q, &none, 1), 0);
+			if (gantry_recv_poll(q, &comp, 1) != 0) {
+				CHECK_EQ(comp.cookie, n++);
+				CHECK_EQ(comp.status, GANTRY_DEVICE_LOST);
+			}
+			CHECK(rte_get_timer_cycles() < end);
+		}
+		CHECK_EQ(gantry_queue_destroy(q), 0);
+		lost_engine_destroy(&e);
+	}
+}
+
 /*
  * The queue's connection to itself has failed, and the device is lost before a repair is tried. The
  * waiting descriptors must complete as lost.
@@ -1532,6 +1569,8 @@ static const struct check_case cases[] = {
 		what_a_peer_has_sent_arrives_although_the_device_is_lost},
 	{"receives of every peer end when the device is lost",
 		receives_of_every_peer_end_when_the_device_is_lost},
+	{"receives end when the device of an idle queue is lost",
+		receives_end_when_the_device_of_an_idle_queue_is_lost},
 	{"descriptors that wait for a repair complete when the device is lost",
 		what_waits_for_a_repair_comes_back_when_the_device_is_lost},
 	{"the CPU copies nothing when the device is lost",

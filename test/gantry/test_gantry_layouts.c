@@ -356,6 +356,36 @@ more_layouts_than_keys_wait_and_none_is_lost(void)
 	env_queue_done(q);
 }
 
+/* A descriptor that waits is tried at each poll, and counts once. */
+static void
+a_layout_that_waits_is_counted_once(void)
+{
+	struct shape s = {.block = {{0, 4, 0}, {500, 4, 0}}, .n = 2};
+	struct gantry_queue *q = env_queue(g, 64);
+	struct gantry_desc desc[5];
+	struct gantry_comp comp[5];
+	struct gantry_info info;
+	uint32_t i;
+
+	reset(23);
+	create(&s);
+	CHECK_EQ(env_do_one(q, gather(&s, src, dst, 8)), GANTRY_OK);
+	/* This copy fills the send queue. */
+	gantry_info_get(g, &info);
+	desc[0] = env_copy(src, dst,
+		RTE_MIN(q->conn[GANTRY_CONN_OWN].n_bb * info.max_copy_len, ARENA_LEN));
+	for (i = 1; i < 5; i++)
+		desc[i] = gather(&s, src, dst, 8);
+	CHECK_EQ(gantry_submit(q, desc, 5), 5);
+	for (i = 0; i < 1000; i++)
+		CHECK_EQ(gantry_poll(q, comp, 0), 0);
+	env_collect(q, comp, 5);
+	CHECK_EQ(env_stats(q).layout_misses, 1);
+	CHECK_EQ(env_stats(q).layout_hits, 4);
+	destroy(&s);
+	env_queue_done(q);
+}
+
 /*
  * By default a queue has 16 keys. A seventeenth layout must take the key of the layout that was not
  * used for the longest time.
@@ -989,6 +1019,7 @@ static const struct check_case cases[] = {
 		a_layout_that_repeats_is_given_to_the_hardware_once},
 	{"more layouts than keys wait, and none is lost",
 		more_layouts_than_keys_wait_and_none_is_lost},
+	{"a layout that waits is counted once", a_layout_that_waits_is_counted_once},
 	{"the layout that was idle for longest loses its key",
 		the_layout_that_was_idle_longest_gives_its_key_up},
 	{"keys are found and lost in the order of last use",

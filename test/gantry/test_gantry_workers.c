@@ -479,6 +479,37 @@ a_ring_has_1024_elements_by_default(void)
 	CHECK_EQ(gantry_worker_destroy(w), 0);
 }
 
+/*
+ * The control thread submits to a stopped worker's queue. The ring of completions must have room
+ * for these descriptors before the worker starts.
+ */
+static void
+a_worker_starts_only_with_room_for_what_is_in_flight(void)
+{
+	const struct gantry_worker_conf conf = {.queue = {.depth = 64}, .ring_size = 8};
+	struct gantry_desc desc[32];
+	struct gantry_comp comp[32];
+	struct gantry_worker *w;
+	uint64_t end = env_patience();
+	unsigned int i, n = 0;
+
+	for (i = 0; i < RTE_DIM(desc); i++)
+		desc[i] = nth(i);
+	CHECK_EQ(gantry_worker_create(g, 1, &conf, &w), 0);
+	CHECK_EQ(gantry_submit(gantry_worker_queue(w), desc, 32), 32);
+	CHECK_EQ(gantry_worker_start(w), -ENOBUFS);
+	env_collect(gantry_worker_queue(w), comp, 24);
+	CHECK_EQ(gantry_worker_start(w), 0);
+	while (n < 8) {
+		n += env_dequeue(w, comp + 24 + n, 8 - n);
+		CHECK(rte_get_timer_cycles() < end);
+	}
+	for (i = 0; i < 32; i++)
+		CHECK_EQ(comp[i].cookie, desc[i].cookie);
+	CHECK_EQ(gantry_worker_stop(w), 0);
+	CHECK_EQ(gantry_worker_destroy(w), 0);
+}
+
 /* ------------------------------------------------------------------ turns without work */
 
 /*
@@ -905,6 +936,8 @@ static const struct check_case cases[] = {
 	{"a full ring takes whole descriptors, and no more than it has room for",
 		a_full_ring_takes_whole_descriptors_and_no_more_than_it_has_room_for},
 	{"a ring has 1024 elements by default", a_ring_has_1024_elements_by_default},
+	{"a worker starts only with room for what is in flight",
+		a_worker_starts_only_with_room_for_what_is_in_flight},
 	{"a worker with something to do is not quiet", a_worker_with_something_to_do_is_not_quiet},
 	{"lcores that may run on one CPU share it", lcores_that_may_run_on_one_cpu_share_it},
 	{"an lcore that shares its CPU has short slices while it has workers",

@@ -167,6 +167,12 @@ gantry_hand_out_unordered(struct gantry_queue *q, struct gantry_comp *out, uint3
 	struct gantry_stream *last = TAILQ_LAST(&u->busy, gantry_busy), *s = NULL;
 	uint32_t given = 0;
 
+	/*
+	 * No stream is busy, but receives may be posted. With busy streams, gantry_hand_out()
+	 * watches.
+	 */
+	if (last == NULL && ++q->empty_polls % GANTRY_WATCH_POLLS == 0)
+		gantry_watch(q);
 	while (s != last && given != n) {
 		s = TAILQ_FIRST(&u->busy);
 		given += gantry_hand_out(q, s, out + given, n - given);

@@ -21,6 +21,7 @@
 #include "gantry_process.h"
 #include "gantry_queue.h"
 #include "gantry_queue_life.h"
+#include "gantry_ring_end.h"
 #include "gantry_seen.h"
 #include "gantry_worker_recv.h"
 
@@ -292,6 +293,13 @@ gantry_worker_start(struct gantry_worker *w)
 		return ret;
 	if (gantry_worker_is_running(w))
 		return -EALREADY;
+	if (gantry_in_flight(w->q) > gantry_ring_room(w->out)) {
+		LOG(ERR,
+			"queue %u has %u descriptors in flight, and the ring of completions has %u free "
+			"elements: call gantry_poll() or gantry_dequeue_burst() before the worker starts",
+			w->q->id, gantry_in_flight(w->q), gantry_ring_room(w->out));
+		return -ENOBUFS;
+	}
 	ret = gantry_loop_add(w);
 	if (ret != 0)
 		return ret;

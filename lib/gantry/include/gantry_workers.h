@@ -160,6 +160,9 @@ GANTRY_API struct gantry_queue *gantry_worker_queue(struct gantry_worker *w);
  *   The lcore runs another function: wait for its end by rte_eal_wait_lcore(), then call again.
  * @retval -ECHILD
  *   A child of fork(2) calls.
+ * @retval -ENOBUFS
+ *   The control thread has submitted more descriptors to the stopped worker's queue than the
+ *   worker's ring has free elements for completions: poll or dequeue first.
  * @retval -errno
  *   rte_eal_remote_launch() failed.
  */

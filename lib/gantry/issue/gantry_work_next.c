@@ -290,19 +290,38 @@ lay_out_for_dc(struct gantry_queue *q)
 	gantry_counter_add(&q->stats.own_others, n_bb);
 }
 
+/*
+ * Notes that WQEs with the work's key were written. begins: true if they are the descriptor's first
+ * ones. WQEs behind pi are not in c->posted yet. A key that no earlier descriptor has used is a
+ * miss, which gantry_keys_post() has counted.
+ */
+static void
+note_key(struct gantry_queue *q, const struct gantry_conn *c, const struct gantry_work *w,
+	uint16_t pi, bool begins)
+{
+	if (begins && q->keys.key[w->key].used_to != 0)
+		gantry_counter_add(&q->keys.hits, 1);
+	gantry_keys_used(&q->keys, w->key, c->posted + (uint16_t)(c->sq->pi - pi));
+}
+
+/* Returns true if no WQE with the work's layout was written yet. */
+static bool
+layout_begins(const struct gantry_work *w)
+{
+	return (w->layout == GANTRY_WORK_SRC_LAYOUT ? w->src : w->dst) == 0;
+}
+
 static bool
 next_dc_with_layout(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w)
 {
-	bool begins = (w->layout == GANTRY_WORK_SRC_LAYOUT ? w->src : w->dst) == 0;
+	bool begins = layout_begins(w);
 	uint16_t pi = c->sq->pi;
 
 	if (w->key == GANTRY_NO_KEY)
 		lay_out_for_dc(q);
 	if (w->key == GANTRY_NO_KEY || gantry_keys_is_fresh(&q->keys, w->key) || !next_dc(q, c, w))
 		return false;
-	if (begins && q->keys.key[w->key].used_to != 0)
-		gantry_counter_add(&q->keys.hits, 1);
-	gantry_keys_used(&q->keys, w->key, c->posted + (uint16_t)(c->sq->pi - pi));
+	note_key(q, c, w, pi, begins);
 	return true;
 }
 
@@ -310,6 +329,7 @@ next_dc_with_layout(struct gantry_queue *q, struct gantry_conn *c, struct gantry
 static bool
 next_with_layout(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w)
 {
+	bool begins = layout_begins(w);
 	uint16_t pi = c->sq->pi, key;
 
 	if (w->conn == GANTRY_CONN_DCI)
@@ -324,7 +344,7 @@ next_with_layout(struct gantry_queue *q, struct gantry_conn *c, struct gantry_wo
 	if (w->kind == GANTRY_WORK_READ ? !next_piece(q, c, w, GANTRY_WORK_READ)
 					: !next_message(q, c, w))
 		return false;
-	gantry_keys_used(&q->keys, w->key, c->posted + (uint16_t)(c->sq->pi - pi));
+	note_key(q, c, w, pi, begins);
 	return true;
 }
 

@@ -355,15 +355,9 @@ gantry_keys_find(struct gantry_keys *keys, enum gantry_status *status)
 	uint32_t i;
 
 	*status = GANTRY_OK;
-	if (plan->key != GANTRY_NO_KEY) {
-		/*
-		 * A descriptor to a DC peer may call this function several times, so
-		 * next_dc_with_layout() counts its hit.
-		 */
-		if (plan->conn != GANTRY_CONN_DCI)
-			gantry_counter_add(&keys->hits, 1);
+	/* A descriptor that waits calls this function again. So its hit is counted later. */
+	if (plan->key != GANTRY_NO_KEY)
 		return plan->key;
-	}
 	for (i = 0; *status == GANTRY_OK && i < plan->layout.n; i++)
 		*status = piece_resolve(keys, i, &hit);
 	if (*status == GANTRY_OK &&
