@@ -80,6 +80,8 @@ build() {
 	if ! { { [ -f "$dir/build.ninja" ] || meson setup "$dir" "$top" "$@"; } &&
 		ninja -C "$dir" "${targets[@]}"; } >"$log" 2>&1; then
 		tail -n 60 "$log" >&2
+		! grep -q 'unknown target' "$log" ||
+			die "$dir was set up without a target that this needs: run meson configure $dir -Dtests=true, then this again"
 		die "the build in $dir failed; the end of its output is above"
 	fi
 	rm -f "$log"

@@ -404,7 +404,8 @@ soak(uint64_t length)
 		}
 	} while (seconds() - begin < length || warmed.fds == 0);
 	print_having("end", end);
-	CHECK_EQ(end.fds, warmed.fds);
+	/* The emulated adapter may have claimed further blocks of QP numbers: a socket for each. */
+	CHECK(end.fds <= warmed.fds + 2);
 	/*
 	 * The allocators of libc and EAL keep some of the freed memory; sanitizers keep much of it.
 	 */
