@@ -21,11 +21,13 @@
 
 #include <softhca.h>
 
+#include "gantry_defer.h"
 #include "gantry_engine.h"
 #include "gantry_log.h"
 #include "gantry_mem.h"
 #include "gantry_queue.h"
 #include "gantry_watch.h"
+#include "gantry_worker.h"
 
 #include "gantry_arena.h"
 
@@ -1716,6 +1718,53 @@ dc_peers_come_and_go_while_a_worker_runs(void)
 }
 
 /*
+ * The initiator's stream is full of descriptors to one peer, and the worker defers a descriptor to
+ * another peer. This other peer cannot be closed yet. The test's thread carries out the turns.
+ */
+static void
+a_peer_with_a_deferred_descriptor_is_not_closed(void)
+{
+	const struct gantry_peer_conf short_dc = {.transport = GANTRY_TRANSPORT_DC, .depth = 2};
+	const struct gantry_worker_conf conf = {.queue = {.depth = 16, .unordered = true},
+		.ring_size = 64};
+	struct gantry_queue *q, *t = env_queue(g, 16);
+	struct gantry_desc desc[3];
+	struct gantry_comp comp[3];
+	struct gantry_addr addr;
+	struct gantry_worker *w;
+	uint64_t end = env_patience();
+	uint16_t at, peer[2];
+	unsigned int i, n = 0;
+
+	CHECK_EQ(gantry_worker_create(g, 1, &conf, &w), 0);
+	q = gantry_worker_queue(w);
+	at = target(t, 0, &addr);
+	for (i = 0; i < 2; i++) {
+		CHECK_EQ(gantry_peer_open(q, &short_dc, &peer[i], NULL), 0);
+		CHECK_EQ(gantry_peer_connect(q, peer[i], &addr), 0);
+	}
+	for (i = 0; i < 3; i++)
+		desc[i] = good_write(i, peer[i / 2]);
+	CHECK_EQ(gantry_enqueue_burst(w, desc, 3), 3);
+	gantry_worker_turn(w, false);
+	CHECK_EQ(w->defer->n, 1);
+	CHECK_EQ(gantry_peer_close(q, peer[1]), -EBUSY);
+	while (n < 3) {
+		env_pump();
+		gantry_worker_turn(w, false);
+		n += gantry_dequeue_burst(w, comp + n, 3 - n);
+		CHECK(rte_get_timer_cycles() < end);
+	}
+	for (i = 0; i < 3; i++)
+		CHECK_EQ(comp[i].status, GANTRY_OK);
+	CHECK_EQ(gantry_peer_close(q, peer[1]), 0);
+	CHECK_EQ(gantry_peer_close(q, peer[0]), 0);
+	CHECK_EQ(gantry_peer_close(t, at), 0);
+	CHECK_EQ(gantry_worker_destroy(w), 0);
+	env_queue_done(t);
+}
+
+/*
  * A descriptor that names a DC target fails in the own connection's stream, in which copies run. So
  * a worker whose stream is full must keep both in one order.
  */
@@ -1797,6 +1846,8 @@ static const struct check_case cases[] = {
 	{"an initiator reaches many targets", an_initiator_reaches_many_targets},
 	{"one peer is closed while others run", one_peer_is_closed_while_others_run},
 	{"each operation keeps only its own peer busy", each_operation_keeps_its_own_peer_alone},
+	{"a peer with a deferred descriptor is not closed",
+		a_peer_with_a_deferred_descriptor_is_not_closed},
 	{"a worker keeps the order of copies and of descriptors that name a target",
 		a_worker_keeps_the_order_of_copies_and_of_descriptors_that_name_a_target},
 	{"DC peers are opened and closed while a worker runs",

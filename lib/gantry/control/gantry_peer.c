@@ -9,6 +9,7 @@
 #include "gantry_alloc.h"
 #include "gantry_conf_check.h"
 #include "gantry_dc.h"
+#include "gantry_defer.h"
 #include "gantry_engine.h"
 #include "gantry_log.h"
 #include "gantry_path.h"
@@ -153,8 +154,11 @@ static int
 step_leave_dc(void *arg)
 {
 	const struct step *step = arg;
+	const struct gantry_worker *w = step->q->worker;
 
-	if (is_busy(step->q, step->peer))
+	/* The initiator's stream may be full of descriptors to other peers. */
+	if (is_busy(step->q, step->peer) ||
+		(w != NULL && gantry_defer_has_peer(w->defer, step->peer)))
 		return -EBUSY;
 	gantry_shown_set(&step->q->peer[step->peer].to_dci, false);
 	return 0;

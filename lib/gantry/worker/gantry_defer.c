@@ -3,7 +3,6 @@
 #include "gantry_defer.h"
 
 #include <errno.h>
-#include <stdbool.h>
 
 #include <rte_common.h>
 
@@ -189,4 +188,17 @@ gantry_defer_retry(struct gantry_defer *d)
 			i++;
 	}
 	return sum;
+}
+
+bool
+gantry_defer_has_peer(const struct gantry_defer *d, uint16_t peer)
+{
+	for (uint32_t i = 0; d != NULL && i < d->n_conns; i++) {
+		uint32_t place = d->list[d->waiting[i]].first;
+
+		for (; place != NOWHERE; place = d->next[place])
+			if (gantry_xlate_is_to_peer(&d->desc[place]) && d->desc[place].peer == peer)
+				return true;
+	}
+	return false;
 }

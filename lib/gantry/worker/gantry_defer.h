@@ -17,6 +17,7 @@
 #ifndef GANTRY_DEFER_H
 #define GANTRY_DEFER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct gantry_desc;
@@ -45,6 +46,9 @@ void gantry_defer_free(struct gantry_defer *d);
  * is fenced and has to stay in the ring.
  */
 uint32_t gantry_defer_or_submit(struct gantry_defer *d, const struct gantry_desc *desc, uint32_t n);
+
+/* Returns true if a deferred descriptor goes to this peer. d may be NULL. */
+bool gantry_defer_has_peer(const struct gantry_defer *d, uint16_t peer);
 
 /* Submits the deferred descriptors that the queue accepts now. Returns how many were submitted. */
 uint32_t gantry_defer_retry(struct gantry_defer *d);
