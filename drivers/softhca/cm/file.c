@@ -232,10 +232,15 @@ file_take_first(struct cm_file *file, int fd)
 	struct cm_event *e = file->first;
 
 	file->first = e->next;
-	if (file->first == NULL) {
+	show(file, fd, false);
+	/*
+	 * A byte wakes one of the threads that wait in recv(2). A further event needs a byte of its
+	 * own, because the thread that was woken may take only one event.
+	 */
+	if (file->first == NULL)
 		file->last = NULL;
-		show(file, fd, false);
-	}
+	else
+		show(file, -1, true);
 	return e;
 }
 
