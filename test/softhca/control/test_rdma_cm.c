@@ -5,11 +5,13 @@
  * librdmacm (rdma_get_cm_event(3)), IBTA volume 1, chapter 12, for sizes of private data and
  * reasons, ibv_modify_qp(3) for masks.
  */
+#include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include <infiniband/verbs.h>
 
@@ -418,6 +420,47 @@ case_backlog(void)
 	two_close(&t);
 }
 
+/* Takes one event of a file, and waits for it. arg: the file's descriptor. */
+static void *
+take_one(void *arg)
+{
+	struct rdma_ucm_event_resp e;
+
+	CHECK_EQ(cm_get((int)(intptr_t)arg, &e), 0);
+	CHECK_EQ(e.event, CONNECT_REQUEST);
+	return NULL;
+}
+
+/* Two threads wait at one file, and two events come at once: each thread takes one of them. */
+static void
+case_two_threads_wait(void)
+{
+	struct two t = {.client_fd = cm_open_file(O_NONBLOCK), .server_fd = cm_open_file(0)};
+
+	t.port = cm_listen_at(t.server_fd, LISTENER, TCP, "127.0.0.1", 100, &t.listener);
+	for (unsigned int round = 0; round < 20; round++) {
+		pthread_t thread[2];
+		struct timespec limit;
+		uint32_t client[2];
+
+		for (unsigned int i = 0; i < 2; i++)
+			client[i] = cm_resolved(t.client_fd, CLIENT, TCP, "127.0.0.1", t.port);
+		for (unsigned int i = 0; i < 2; i++)
+			CHECK_EQ(pthread_create(&thread[i], NULL, take_one,
+					 (void *)(intptr_t)t.server_fd),
+				0);
+		usleep(10000);
+		for (unsigned int i = 0; i < 2; i++)
+			CHECK_EQ(cm_connect(t.client_fd, client[i], cm_param(CLIENT_QPN + i, 0)),
+				0);
+		clock_gettime(CLOCK_REALTIME, &limit);
+		limit.tv_sec += CHECK_PATIENCE_MS / 1000;
+		for (unsigned int i = 0; i < 2; i++)
+			CHECK_EQ(pthread_timedjoin_np(thread[i], NULL, &limit), 0);
+	}
+	two_close(&t);
+}
+
 /* ---- other files */
 
 static void
@@ -703,6 +746,7 @@ main(int argc, char **argv)
 		{"a listener takes requests for its address only", case_other_address},
 		{"a request is withdrawn", case_request_withdrawn},
 		{"a full backlog does not answer", case_backlog},
+		{"two threads that wait take one event each", case_two_threads_wait},
 		{"an id moves to another file with its events", case_migrate},
 		{"a child of fork(2) keeps no connection open", case_files_of_a_child},
 		{"what is no record closes its connection", case_garbage},
