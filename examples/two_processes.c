@@ -7,6 +7,7 @@
  *     gantry_peer_open                           gantry_peer_open
  *     struct hello             <-- socket -->    struct hello
  *     gantry_peer_connect                        gantry_peer_connect
+ *     a byte: connected        <-- socket -->    a byte: connected
  *     GANTRY_OP_WRITE_IMM      --- RDMA --->     gantry_recv_poll
  *     gantry_recv_poll         <-- RDMA ----     GANTRY_OP_SEND
  *
@@ -101,6 +102,7 @@ connect_queues(struct gantry_queue *q, int fd, struct gantry_mem *mem, struct he
 		.remote_key = gantry_mem_remote_key(mem),
 	};
 	uint16_t peer;
+	char ready;
 
 	check("gantry_peer_open()", gantry_peer_open(q, &conf, &peer, &mine.addr));
 	/* Post the receive before the other process can send. */
@@ -110,6 +112,9 @@ connect_queues(struct gantry_queue *q, int fd, struct gantry_mem *mem, struct he
 	check("recv(2)",
 		recv(fd, theirs, sizeof(*theirs), MSG_WAITALL) == sizeof(*theirs) ? 0 : -EPIPE);
 	check("gantry_peer_connect()", gantry_peer_connect(q, peer, &theirs->addr));
+	/* Send no message before the other process has connected its peer, too. */
+	check("send(2)", send(fd, "", 1, 0) == 1 ? 0 : -EPIPE);
+	check("recv(2)", recv(fd, &ready, 1, MSG_WAITALL) == 1 ? 0 : -EPIPE);
 	return peer;
 }
 
@@ -130,20 +135,25 @@ submit(struct gantry_queue *q, const struct gantry_desc *desc)
 	exit(1);
 }
 
-/** Waits for the message of the other process. */
+/** Waits for the message of the other process. Ends if the other process has ended before. */
 static void
-receive(struct gantry_queue *q)
+receive(struct gantry_queue *q, int fd)
 {
 	struct gantry_recv_comp comp;
+	bool ended = false;
+	char byte;
 
-	while (gantry_recv_poll(q, &comp, 1) == 0)
-		;
+	while (gantry_recv_poll(q, &comp, 1) == 0) {
+		check("the other process", ended ? -EPIPE : 0);
+		/* If the socket has ended, a message may have come since the last poll. */
+		ended = recv(fd, &byte, 1, MSG_DONTWAIT) == 0;
+	}
 	check("the receive", comp.status == GANTRY_OK ? 0 : -EIO);
 }
 
 /** Writes to the other process, and waits for its answer. */
 static const char *
-ask(struct gantry_queue *q, uint16_t peer, const struct hello *theirs)
+ask(struct gantry_queue *q, uint16_t peer, const struct hello *theirs, int fd)
 {
 	const struct gantry_desc desc = {
 		.op = GANTRY_OP_WRITE_IMM,
@@ -156,13 +166,13 @@ ask(struct gantry_queue *q, uint16_t peer, const struct hello *theirs)
 
 	strcpy(memory.text, QUESTION);
 	submit(q, &desc);
-	receive(q);
+	receive(q, fd);
 	return memory.message;
 }
 
 /** Waits until the other process has written, and sends an answer. */
 static const char *
-answer(struct gantry_queue *q, uint16_t peer)
+answer(struct gantry_queue *q, uint16_t peer, int fd)
 {
 	const struct gantry_desc desc = {
 		.op = GANTRY_OP_SEND,
@@ -171,7 +181,7 @@ answer(struct gantry_queue *q, uint16_t peer)
 		.len = sizeof(memory.message),
 	};
 
-	receive(q); /* the receive completes after all bytes of the write have arrived */
+	receive(q, fd); /* the receive completes after all bytes of the write have arrived */
 	strcpy(memory.message, ANSWER);
 	submit(q, &desc);
 	return memory.text;
@@ -203,7 +213,7 @@ main(int argc, char **argv)
 	fd = meet(listens, argv[n + 2]);
 	peer = connect_queues(q, fd, mem, &theirs);
 
-	got = listens ? answer(q, peer) : ask(q, peer, &theirs);
+	got = listens ? answer(q, peer, fd) : ask(q, peer, &theirs, fd);
 	good = strcmp(got, listens ? QUESTION : ANSWER) == 0;
 	printf("two_processes: got \"%s\", %s\n", got, good ? "verified" : "which is wrong");
 
