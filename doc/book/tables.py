@@ -157,11 +157,16 @@ def statuses(source, xml):
     unknown = sorted(set(steps) ^ {name for name, _ in values})
     if unknown:
         sys.exit(f'{HERE}/statuses.txt and enum gantry_status do not have the same statuses: {" ".join(unknown)}: one line for each status')
-    rows = [f'| `{name}` | `{names.get(name, "")}` | {cell(means)} | {cell(steps[name])} |' for name, means in values]
+    # The texts of gantry_status_name(): those of the enum's constants, not of other tables.
+    texts = dict(re.findall(r'\[(GANTRY_\w+)\] = "([^"]+)"', body_of(read(source, 'lib/gantry/queue/gantry_stats.c'), 'gantry_status_name')))
+    if sorted(texts) != sorted(name for name, _ in values):
+        sys.exit('gantry_status_name() in gantry_stats.c does not have a text for each status')
+    rows = [f'| `{name}` | {cell(texts[name])} | `{names.get(name, "")}` | {cell(means)} | {cell(steps[name])} |' for name, means in values]
     return ('# Statuses\n\nThe status of a completion (`gantry_comp::status`) is a value of `enum gantry_status`. '
-            '[gantry_desc.h](gantry/gantry_desc.md) defines the values; the table is made from it. The column "telemetry" has '
-            'the name in answers of telemetry and in `gantry-top`.\n\n'
-            '| status | telemetry | meaning | what to do |\n|---|---|---|---|\n' + '\n'.join(rows) + '\n')
+            '[gantry_desc.h](gantry/gantry_desc.md) defines the values; the table is made from it. The column "text" has what '
+            '`gantry_status_name()` returns and programs print. The column "telemetry" has the name in answers of telemetry and in '
+            '`gantry-top`.\n\n'
+            '| status | text | telemetry | meaning | what to do |\n|---|---|---|---|---|\n' + '\n'.join(rows) + '\n')
 
 
 # ---- telemetry
