@@ -75,8 +75,13 @@ meet(bool listens, const char *path)
 
 	snprintf(name.sun_path, sizeof(name.sun_path), "%s", path);
 	if (!listens) {
-		check_system("connect(2)", connect(s, (struct sockaddr *)&name, sizeof(name)));
-		return s;
+		if (connect(s, (struct sockaddr *)&name, sizeof(name)) == 0)
+			return s;
+		fprintf(stderr,
+			"two_processes: nothing listens at %s: %s. Start first the process that listens: "
+			"two_processes [EAL OPTIONS] -- listen %s\n",
+			path, strerror(errno), path);
+		exit(1);
 	}
 	check_system("bind(2)", bind(s, (struct sockaddr *)&name, sizeof(name)));
 	check_system("listen(2)", listen(s, 1));
@@ -201,11 +206,11 @@ main(int argc, char **argv)
 
 	n = rte_eal_init(argc, argv);
 	check("rte_eal_init()", n >= 0 ? 0 : -rte_errno);
-	if (argc - n != 3) {
+	listens = argc - n == 3 && strcmp(argv[n + 1], "listen") == 0;
+	if (!listens && (argc - n != 3 || strcmp(argv[n + 1], "connect") != 0)) {
 		fprintf(stderr, "usage: two_processes [EAL OPTIONS] -- listen|connect PATH\n");
 		return 1;
 	}
-	listens = strcmp(argv[n + 1], "listen") == 0;
 	check("gantry_create()", gantry_create(NULL, &g));
 	check("gantry_mem_register()",
 		gantry_mem_register(g, &memory, sizeof(memory), GANTRY_MEM_REMOTE_WRITE, &mem));
