@@ -43,7 +43,7 @@ lay_out(unsigned int i)
 	hwq_wr_mr_list(&wr, keys.key[i], IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE, 1, &sge);
 	CHECK_EQ(hwq_wr_complete(&wr), 0);
 	while (hwq_cq_poll(keys.cq, &cqe, 1) == 0)
-		env_pump();
+		replay_pump();
 	CHECK_EQ(cqe.syndrome, 0);
 	hwq_sq_complete(&keys.qp->sq, cqe.wqe_counter);
 	keys.state.rkey[i] = keys.key[i]->rkey;

@@ -413,9 +413,11 @@ void replay_begin(void);
 void replay_end(void);
 /*
  * Call it before the calls of the engine in each step of the run. With SOFTHCA_THREADS=0, it
- * advances the time, and waits until the engine has received all events.
+ * advances the time.
  */
 void replay_turn(void);
+/* As env_pump(). Then waits until the engine has received all events. */
+void replay_pump(void);
 /* Call it with true before a call that waits for a time, and with false afterwards. */
 void replay_call_waits(bool waits);
 

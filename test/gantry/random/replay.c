@@ -2,8 +2,8 @@
 /*
  * Makes a pumped run (SOFTHCA_THREADS=0: one thread does everything) the same each time, however
  * busy the machine is. The adapter's clock advances by a fixed time in each call of replay_turn(),
- * the engine's deadlines and pauses count calls, and the run waits until the engine's event thread
- * has read all events.
+ * and the engine's deadlines and pauses count calls. After the adapter has run, the run waits until
+ * the engine's event thread has read all events.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -140,6 +140,12 @@ replay_turn(void)
 	now_ns += TURN_NS;
 	for (i = 0; i < run.n_sides; i++)
 		skip_time(run.side[i].q);
-	while (!events_are_read())
+}
+
+void
+replay_pump(void)
+{
+	env_pump();
+	while (run.pumped && !events_are_read())
 		sched_yield();
 }

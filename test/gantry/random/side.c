@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One queue: submits descriptors, judges completions, and updates the model. */
+#include <sched.h>
 #include <stdarg.h>
 #include <stdlib.h>
 
@@ -625,7 +626,7 @@ take_good(struct side *s, unsigned int n)
 	struct gantry_comp comp;
 	bool failed = true;
 
-	env_pump();
+	replay_pump();
 	n = gantry_poll_good(s->q, n, &failed);
 	look_at_deadlines();
 	if (s->unordered && (n != 0 || failed))
@@ -646,6 +647,17 @@ take_good(struct side *s, unsigned int n)
 	judge(s, &comp);
 }
 
+/* As env_poll(), but the engine has received all events before it polls. */
+static unsigned int
+poll_once(struct gantry_queue *q, struct gantry_comp *comp, unsigned int n)
+{
+	replay_pump();
+	n = gantry_poll(q, comp, n);
+	if (n == 0)
+		sched_yield();
+	return n;
+}
+
 void
 side_take(struct side *s, unsigned int n)
 {
@@ -657,7 +669,7 @@ side_take(struct side *s, unsigned int n)
 		take_good(s, n);
 		n = 0;
 	}
-	n = s->w != NULL ? env_dequeue(s->w, comp, n) : env_poll(s->q, comp, n);
+	n = s->w != NULL ? env_dequeue(s->w, comp, n) : poll_once(s->q, comp, n);
 	look_at_deadlines();
 	for (i = 0; i < n; i++)
 		judge(s, &comp[i]);
