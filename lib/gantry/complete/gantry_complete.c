@@ -168,11 +168,11 @@ gantry_hand_out_unordered(struct gantry_queue *q, struct gantry_comp *out, uint3
 	uint32_t given = 0;
 
 	/*
-	 * No stream is busy, but receives may be posted. With busy streams, gantry_hand_out()
-	 * watches.
+	 * A queue without descriptors in flight may have receives, so it is watched, too. For busy
+	 * streams, gantry_hand_out() does this.
 	 */
-	if (last == NULL && ++q->empty_polls % GANTRY_WATCH_POLLS == 0)
-		gantry_watch(q);
+	if (last == NULL)
+		gantry_watch_empty_poll(q);
 	while (s != last && given != n) {
 		s = TAILQ_FIRST(&u->busy);
 		given += gantry_hand_out(q, s, out + given, n - given);
@@ -275,8 +275,7 @@ poll_any_good(struct gantry_queue *q, unsigned int n, bool *failed)
 			break;
 	}
 	if (unlikely(seq == tail)) {
-		if (++q->empty_polls % GANTRY_WATCH_POLLS == 0)
-			gantry_watch(q);
+		gantry_watch_empty_poll(q);
 	} else {
 		/* The release is needed as in gantry_hand_out(). */
 		atomic_store_explicit(&s->tail, seq, memory_order_release);

@@ -189,8 +189,7 @@ gantry_hand_out(struct gantry_queue *q, struct gantry_stream *s, struct gantry_c
 		left -= k;
 	}
 	if (unlikely(seq == tail)) {
-		if (++q->empty_polls % GANTRY_WATCH_POLLS == 0)
-			gantry_watch(q);
+		gantry_watch_empty_poll(q);
 		return 0;
 	}
 	/*

@@ -288,16 +288,19 @@ int
 gantry_worker_start(struct gantry_worker *w)
 {
 	int ret = gantry_process_check(w->g->pid);
+	uint32_t in_flight, room;
 
 	if (ret != 0)
 		return ret;
 	if (gantry_worker_is_running(w))
 		return -EALREADY;
-	if (gantry_in_flight(w->q) > gantry_ring_room(w->out)) {
+	in_flight = gantry_in_flight(w->q);
+	room = gantry_ring_room(w->out);
+	if (in_flight > room) {
 		LOG(ERR,
 			"queue %u has %u descriptors in flight, and the ring of completions has %u free "
 			"elements: call gantry_poll() or gantry_dequeue_burst() before the worker starts",
-			w->q->id, gantry_in_flight(w->q), gantry_ring_room(w->out));
+			w->q->id, in_flight, room);
 		return -ENOBUFS;
 	}
 	ret = gantry_loop_add(w);

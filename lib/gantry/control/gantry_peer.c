@@ -111,17 +111,22 @@ step_enter_dc(void *arg)
 }
 
 /*
- * Returns true if a descriptor to the peer was accepted and its completion is not handed out yet.
+ * Returns true if a descriptor to the peer was accepted or deferred, and its completion is not
+ * handed out yet.
  */
 static bool
 is_busy(const struct gantry_queue *q, uint16_t peer)
 {
+	const struct gantry_worker *w = q->worker;
 	uint32_t conn = gantry_queue_conn_to(q, peer);
 	/* A descriptor to a DC peer that is not connected waits in the queue's own stream. */
 	const struct gantry_stream *s =
 		conn == GANTRY_CONN_NONE ? &q->stream : q->conn[conn].stream;
 	uint64_t seq = gantry_counter_get(&s->tail), head = gantry_counter_get(&s->head);
 
+	/* The DC initiator's stream may be full of descriptors to other peers. */
+	if (w != NULL && gantry_defer_has_peer(w->defer, peer))
+		return true;
 	/* A peer's own stream is also busy while it has completions that are not handed out. */
 	if (s != &q->stream && conn != GANTRY_CONN_DCI)
 		return seq != head;
@@ -154,11 +159,8 @@ static int
 step_leave_dc(void *arg)
 {
 	const struct step *step = arg;
-	const struct gantry_worker *w = step->q->worker;
 
-	/* The initiator's stream may be full of descriptors to other peers. */
-	if (is_busy(step->q, step->peer) ||
-		(w != NULL && gantry_defer_has_peer(w->defer, step->peer)))
+	if (is_busy(step->q, step->peer))
 		return -EBUSY;
 	gantry_shown_set(&step->q->peer[step->peer].to_dci, false);
 	return 0;

@@ -16,4 +16,12 @@
  */
 void gantry_watch(struct gantry_queue *q);
 
+/* Notes a poll without a completion. Owner thread. */
+static inline void
+gantry_watch_empty_poll(struct gantry_queue *q)
+{
+	if (++q->empty_polls % GANTRY_WATCH_POLLS == 0)
+		gantry_watch(q);
+}
+
 #endif
