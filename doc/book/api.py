@@ -34,6 +34,13 @@ def write_xml(source, out):
                           check=False)
     if done.returncode != 0 or done.stdout:
         sys.exit(f'doxygen: exit code {done.returncode}\n{done.stdout}')
+    # The headers' comments have sections of the second level ("## ..."), and none of the first. Breathe leaves such sections out.
+    for path in glob.glob(os.path.join(out, 'xml', '*.xml')):
+        with open(path, encoding='utf-8') as file:
+            text = file.read()
+        if '<sect2' in text:
+            with open(path, 'w', encoding='utf-8') as file:
+                file.write(re.sub(r'(</?)sect2\b', r'\1sect1', text))
 
 
 def brief(text):

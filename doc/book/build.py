@@ -144,14 +144,6 @@ class Book:
             index = os.path.join(self.stage, 'index.md')
             write(index, read(index) + '\n```{toctree}\n:caption: More pages\n:hidden:\n\n' + '\n'.join(more) + '\n```\n')
 
-    def show_sections(self):
-        """Makes the sections of the headers' comments ("## ...") sections of the first level. Breathe leaves out a section of the
-        second level that has none of the first level above it."""
-        for path in glob.glob(os.path.join(self.xml, 'xml', '*.xml')):
-            text = read(path)
-            if '<sect2' in text and '<sect1' not in text:
-                write(path, re.sub(r'(</?)sect2\b', r'\1sect1', text))
-
     def check_sections(self):
         """Ends the program if a section of a header's comment is not in the book."""
         pages = ''.join(read(path) for path in glob.glob(os.path.join(self.out, 'html/reference/**/*.html'), recursive=True))
@@ -163,7 +155,6 @@ class Book:
 
     def generate(self):
         api.write_xml(self.source, self.xml)
-        self.show_sections()
         for page, text in {**api.pages(self.source, self.headers), **tables.pages(self.source, self.build, self.xml)}.items():
             write(os.path.join(self.stage, page), text)
 
@@ -174,7 +165,7 @@ class Book:
         run('/usr/bin/python3', '-c', 'import gc, sys; gc.disable(); from sphinx.cmd.build import main; sys.exit(main(sys.argv[1:]))', '-q', '-W', '--keep-going', '-b', builder,
             '-c', os.path.join(self.source, 'doc/book'), '-d', os.path.join(self.out, 'doctrees-' + builder), stage, folder, env=env)
 
-    def make_html(self):
+    def html(self):
         self.copy()
         self.generate()
         self.complete_index()
@@ -205,7 +196,7 @@ def main(source, build, out, *what):
         shutil.rmtree(os.path.join(out, name), ignore_errors=True)
     book = Book(os.path.abspath(source), os.path.abspath(build), os.path.abspath(out))
     if not what or 'html' in what:
-        book.make_html()
+        book.html()
     if not what or 'man' in what:
         book.man()
     n = len(glob.glob(os.path.join(out, 'html/**/*.html'), recursive=True))

@@ -133,7 +133,7 @@ def blocks(element, out, first='.PP'):
                 out += ['.PP', '.nf', escaped((child.text or '').strip('\n')), '.fi']
             elif child.tag == 'simplesect' and child.get('kind') != 'return':
                 out += ['.PP', ' '.join(inline(p).strip() for p in child.iter('para'))]
-    for section in element.findall('sect1') + element.findall('sect2'):
+    for section in element.findall('sect1'):
         out += ['.SS ' + escaped(section.findtext('title') or '')]
         blocks(section, out)
 

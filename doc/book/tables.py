@@ -157,7 +157,6 @@ def statuses(source, xml):
     unknown = sorted(set(steps) ^ {name for name, _ in values})
     if unknown:
         sys.exit(f'{HERE}/statuses.txt and enum gantry_status do not have the same statuses: {" ".join(unknown)}: one line for each status')
-    # The texts of gantry_status_name(): those of the enum's constants, not of other tables.
     texts = dict(re.findall(r'\[(GANTRY_\w+)\] = "([^"]+)"', body_of(read(source, 'lib/gantry/queue/gantry_stats.c'), 'gantry_status_name')))
     if sorted(texts) != sorted(name for name, _ in values):
         sys.exit('gantry_status_name() in gantry_stats.c does not have a text for each status')
