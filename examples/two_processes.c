@@ -200,14 +200,15 @@ main(int argc, char **argv)
 	struct hello theirs;
 	struct gantry *g;
 	const char *got;
-	bool listens, good;
+	bool listens, connects, good;
 	uint16_t peer;
 	int n, fd;
 
 	n = rte_eal_init(argc, argv);
 	check("rte_eal_init()", n >= 0 ? 0 : -rte_errno);
 	listens = argc - n == 3 && strcmp(argv[n + 1], "listen") == 0;
-	if (!listens && (argc - n != 3 || strcmp(argv[n + 1], "connect") != 0)) {
+	connects = argc - n == 3 && strcmp(argv[n + 1], "connect") == 0;
+	if (!listens && !connects) {
 		fprintf(stderr, "usage: two_processes [EAL OPTIONS] -- listen|connect PATH\n");
 		return 1;
 	}

@@ -81,7 +81,7 @@ build() {
 		ninja -C "$dir" "${targets[@]}"; } >"$log" 2>&1; then
 		tail -n 60 "$log" >&2
 		! grep -q 'unknown target' "$log" ||
-			die "$dir was set up without a target that this needs: run meson configure $dir -Dtests=true, then this again"
+			die "$dir was set up without a target that this needs. If it was set up with -Dtests=false, run meson configure $dir -Dtests=true; otherwise install the packages of doc/building.md and remove $dir. Then run this again"
 		die "the build in $dir failed; the end of its output is above"
 	fi
 	rm -f "$log"
