@@ -36,11 +36,15 @@ note_refusal(const struct gantry_queue *q, const struct gantry_comp *comp)
 __rte_cold void
 gantry_finish(struct gantry_queue *q, struct gantry_comp *comp)
 {
-	if ((comp->zero & GANTRY_FINISH_ATOMIC) != 0) {
+	if ((comp->zero & GANTRY_FINISH_ATOMIC) != 0 && comp->status == GANTRY_OK) {
 		gantry_finish_atomic(q, comp);
-		/* The cell of a failed atomic holds the result of an earlier atomic. */
-		if (comp->status != GANTRY_OK)
-			comp->result = 0;
+	} else if ((comp->zero & GANTRY_FINISH_ATOMIC) != 0) {
+		/*
+		 * The cell of a failed atomic is not read. It holds the result of an earlier
+		 * atomic, and a lost device may be writing it.
+		 */
+		gantry_cell_put(&q->cells, (const uint64_t *)(uintptr_t)comp->result);
+		comp->result = 0;
 	}
 	/*
 	 * The status is not GANTRY_NOT_REGISTERED, because that status means that no byte was
