@@ -690,6 +690,9 @@ a_layout_that_fails_is_its_descriptors_failure(void)
 	CHECK_EQ(comp[0].status, GANTRY_LOCAL_ERROR);
 	CHECK_EQ(comp[1].status, GANTRY_OK);
 	CHECK(memcmp(dst + 8192 + 1000, src + 2000, 1000) == 0);
+	/* The two UMRs are one descriptor's. */
+	CHECK_EQ(env_stats(q).layout_misses, 1);
+	CHECK_EQ(env_stats(q).layout_hits, 0);
 	/* A gather waits for a UMR that is late. */
 	snprintf(line, sizeof(line), "late ms=50 qp=%u", q->conn[GANTRY_CONN_OWN].qp->qpn);
 	arm(line);
@@ -699,6 +702,140 @@ a_layout_that_fails_is_its_descriptors_failure(void)
 	CHECK_EQ(softhca_faults_left(), 0);
 	CHECK(memcmp(dst + 8192 + 1000, src + 8 + 2000, 1000) == 0);
 	env_queue_done(q);
+	CHECK_EQ(gantry_layout_destroy(g, id), 0);
+}
+
+/* Returns the queue's key for the DC initiator, or NULL if there is none. */
+static const struct gantry_key *
+dc_key(const struct gantry_queue *q)
+{
+	uint32_t i;
+
+	for (i = 0; q->keys.key != NULL && i < q->keys.n; i++)
+		if (q->keys.key[i].conn == GANTRY_CONN_DCI)
+			return &q->keys.key[i];
+	return NULL;
+}
+
+static bool
+is_gathered(const uint8_t *to, const uint8_t *from)
+{
+	uint32_t i;
+
+	for (i = 0; i < 8; i++)
+		if (memcmp(to + i * 1000, from + i * 2000, 1000) != 0)
+			return false;
+	return true;
+}
+
+/*
+ * The own connection posts WQEs in this order: 20 copies, one part of a list, a UMR for a write to
+ * a DC peer, and the rest of the list. The write is cancelled, and copy 19 fails. The list is
+ * carried out again, later than a write to an RC peer, which gives the UMR's key another base. If
+ * the UMR was carried out again too, the second write to the RC peer would move other bytes.
+ *
+ * ms: how late copy 18 and the first WQE after the repair run. Returns false if the copy ran before
+ * the UMR was posted.
+ */
+static bool
+a_list_is_carried_out_again_without_the_umr(uint16_t id, unsigned int ms)
+{
+	const struct gantry_queue_conf conf = {.depth = 64, .unordered = true, .layout_keys = 4};
+	struct gantry_sge from[200], list_to[200];
+	struct gantry_queue *q, *o = env_queue(g, 16);
+	struct gantry_comp comp[25];
+	struct gantry_desc desc[22];
+	const struct gantry_key *k;
+	uint16_t to, rc, rc_end;
+	struct gantry_addr addr;
+	struct gantry_conn *own;
+	unsigned int i, n;
+	char line[80];
+	bool between;
+
+	CHECK_EQ(gantry_queue_create(g, &conf, &q), 0);
+	own = &q->conn[GANTRY_CONN_OWN];
+	env_connect(q, &rc, o, &rc_end);
+	target(o, 0, &addr);
+	to = peer_to(q, &addr);
+	memset(dst, 0x11, ARENA_LEN);
+	/* A fault does not count the operations to which earlier faults are applied. */
+	snprintf(line, sizeof(line), "late ms=%u op=19 qp=%u", ms, own->qp->qpn);
+	arm(line);
+	snprintf(line, sizeof(line), "complete syndrome=4 op=19 qp=%u", own->qp->qpn);
+	arm(line);
+	snprintf(line, sizeof(line), "late ms=%u op=19 qp=%u", ms, own->qp->qpn);
+	arm(line);
+	/* No completion is taken for now, so the initiator's stream stays first. */
+	desc[0] = WITH(good_write(1, to), cookie, 100);
+	for (i = 0; i < 20; i++)
+		desc[1 + i] = WITH(env_copy(src, dst, 64), cookie, i);
+	for (i = 0; i < RTE_DIM(from); i++) {
+		from[i] = (struct gantry_sge){(uintptr_t)src + i * 128, 64};
+		list_to[i] = (struct gantry_sge){(uintptr_t)dst + 65536 + i * 128, 64};
+	}
+	desc[21] = (struct gantry_desc){.op = GANTRY_OP_COPY_SG,
+		.src = (uintptr_t)from,
+		.dst = (uintptr_t)list_to,
+		.len = RTE_DIM(from) * 64,
+		.arg[0] = RTE_DIM(from) | RTE_DIM(list_to) << 32,
+		.cookie = 20};
+	CHECK_EQ(gantry_submit(q, desc, 22), 22);
+	desc[0] = op_to(GANTRY_OP_WRITE, to, src, dst + 8192, 8000);
+	desc[0].layout = id;
+	desc[0].cookie = 101;
+	CHECK_EQ(gantry_submit(q, desc, 1), 1);
+	while (dc_key(q) == NULL) {
+		env_pump();
+		gantry_poll(q, NULL, 0);
+	}
+	k = dc_key(q);
+	between = env_stats(q).recoveries == 0 && q->stream.splitting && k->laid_out < own->posted;
+	if (between)
+		CHECK_EQ(gantry_cancel(q, 101), 1);
+	while (env_stats(q).recoveries == 0) {
+		env_pump();
+		gantry_poll(q, NULL, 0);
+	}
+	desc[0] = WITH(WITH(desc[0], peer, rc), cookie, 102);
+	desc[0].src += 8;
+	CHECK_EQ(gantry_submit(q, desc, 1), 1);
+	for (n = 0; n == 0 || comp[n - 1].cookie != 102; n++)
+		env_collect(q, &comp[n], 1);
+	while (own->done != own->posted) {
+		env_pump();
+		gantry_poll(q, NULL, 0);
+	}
+	desc[0] = WITH(desc[0], cookie, 103);
+	desc[0].dst += 8192;
+	CHECK_EQ(gantry_submit(q, desc, 1), 1);
+	env_collect(q, comp + n, RTE_DIM(comp) - n);
+	for (i = 0; i < RTE_DIM(comp); i++)
+		CHECK_EQ(comp[i].status, comp[i].cookie == 19               ? GANTRY_LOCAL_ERROR
+					 : comp[i].cookie == 101 && between ? GANTRY_CANCELLED
+									    : GANTRY_OK);
+	CHECK(is_gathered(dst + 8192, src + 8));
+	CHECK(is_gathered(dst + 16384, src + 8));
+	for (i = 0; i < RTE_DIM(from); i++)
+		CHECK(memcmp(dst + 65536 + i * 128, src + i * 128, 64) == 0);
+	CHECK_EQ(softhca_faults_left(), 0);
+	env_queue_done(q);
+	env_queue_done(o);
+	return between;
+}
+
+static void
+a_key_that_was_given_up_is_not_laid_out_again(void)
+{
+	unsigned int ms = 20;
+	uint16_t id;
+
+	if (env_lacks(g, ENV_LAYOUTS))
+		return;
+	env_fill(src, ARENA_LEN, 6);
+	id = layout(false);
+	while (!a_list_is_carried_out_again_without_the_umr(id, ms))
+		ms *= 2;
 	CHECK_EQ(gantry_layout_destroy(g, id), 0);
 }
 
@@ -1821,6 +1958,8 @@ static const struct check_case cases[] = {
 		an_unordered_queue_has_one_stream_for_its_dc_peers},
 	{"a layout is gathered and scattered", a_layout_is_gathered_and_scattered},
 	{"if a layout fails, its descriptor fails", a_layout_that_fails_is_its_descriptors_failure},
+	{"a key that was given up is not laid out again",
+		a_key_that_was_given_up_is_not_laid_out_again},
 	{"a failure of one peer flushes the other peers, and then all peers work",
 		one_peers_failure_flushes_the_others_and_all_go_on},
 	{"a closed target is not reached", a_target_that_is_gone_is_not_reached},

@@ -292,15 +292,17 @@ lay_out_for_dc(struct gantry_queue *q)
 
 /*
  * Notes that WQEs with the work's key were written. begins: true if they are the descriptor's first
- * ones. WQEs behind pi are not in c->posted yet. A key that no earlier descriptor has used is a
- * miss, which gantry_keys_post() has counted.
+ * ones. WQEs behind pi are not in c->posted yet. If no earlier descriptor has used the key, its UMR
+ * was posted for this descriptor, which is a miss.
  */
 static void
 note_key(struct gantry_queue *q, const struct gantry_conn *c, const struct gantry_work *w,
 	uint16_t pi, bool begins)
 {
-	if (begins && q->keys.key[w->key].used_to != 0)
-		gantry_counter_add(&q->keys.hits, 1);
+	if (begins)
+		gantry_counter_add(q->keys.key[w->key].used_to != 0 ? &q->keys.hits
+								    : &q->keys.misses,
+			1);
 	gantry_keys_used(&q->keys, w->key, c->posted + (uint16_t)(c->sq->pi - pi));
 }
 

@@ -96,7 +96,7 @@ struct gantry_keys {
 	uint32_t n; /* number of keys that the queue has once they are created */
 
 	gantry_counter hits;   /* descriptors that found a key with their layout */
-	gantry_counter misses; /* UMRs that were posted */
+	gantry_counter misses; /* descriptors for which a UMR was posted */
 	/* Number, plus 1, of the descriptor to a DC peer whose UMR failed; 0: there is none. */
 	uint64_t failed;
 	uint8_t failed_status;  /* enum gantry_status of this descriptor */

@@ -149,6 +149,7 @@ run(struct gantry_keys *keys, struct gantry_stream *s, const struct gantry_desc 
 		first->zero = 0;
 	gantry_keys_used(keys, key, own->posted + n);
 	gantry_counter_add(&keys->hits, n - owns);
+	gantry_counter_add(&keys->misses, owns);
 	gantry_burst_end(&burst, s, own, GANTRY_CONN_OWN, n, any_flags == 0);
 	return n;
 }

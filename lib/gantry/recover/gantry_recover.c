@@ -272,7 +272,7 @@ fail_from(struct gantry_queue *q, struct gantry_conn *c, uint64_t index, const s
 		if (!own || !(first ? v->replay_first : v->replay_others) ||
 			(key_lost && (s->comp[slot].zero & GANTRY_FINISH_BORROWS) != 0) ||
 			!gantry_replay_save(q, c, slot, index, next)) {
-			key_lost |= gantry_replay_loses_key(c, index, next);
+			key_lost |= gantry_replay_loses_key(q, c, index, next);
 			slot_fail(&s->comp[slot], first ? v->first : v->others, first ? cqe : NULL);
 			if (first)
 				failed = &s->comp[slot];

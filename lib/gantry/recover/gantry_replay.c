@@ -22,15 +22,28 @@ saved_at(const struct gantry_queue *q, uint64_t bb)
 	return (uint8_t *)q->saved + bb * HWQ_BB_LEN;
 }
 
+/*
+ * Returns true if the WQE at `index` is a UMR for the DC initiator. Such UMRs may be between the
+ * WQEs of a descriptor that is issued in parts. They are never posted again, because their keys
+ * were given up (gantry_keys_fail()) and may have other layouts by then.
+ */
+static bool
+is_unowned(const struct gantry_queue *q, const struct gantry_conn *c, uint64_t index)
+{
+	return hwq_sq_is_umr(c->sq, gantry_conn_ring_index(c, index)) &&
+	       gantry_keys_find_unowned(&q->keys, index) != NULL;
+}
+
 __rte_cold bool
-gantry_replay_loses_key(const struct gantry_conn *c, uint64_t from, uint64_t end)
+gantry_replay_loses_key(const struct gantry_queue *q, const struct gantry_conn *c, uint64_t from,
+	uint64_t end)
 {
 	uint64_t index;
 
 	for (index = from; index != end;) {
 		uint16_t at = gantry_conn_ring_index(c, index);
 
-		if (hwq_sq_is_umr(c->sq, at))
+		if (hwq_sq_is_umr(c->sq, at) && !is_unowned(q, c, index))
 			return true;
 		index += hwq_sq_bb_at(c->sq, at);
 	}
@@ -50,7 +63,7 @@ gantry_replay_save(struct gantry_queue *q, const struct gantry_conn *c, uint32_t
 		uint16_t at = gantry_conn_ring_index(c, index);
 
 		n_bb = hwq_sq_bb_at(c->sq, at);
-		if (!hwq_sq_is_fill(c->sq, at))
+		if (!hwq_sq_is_fill(c->sq, at) && !is_unowned(q, c, index))
 			q->saved_bb += hwq_sq_save(c->sq, at, saved_at(q, q->saved_bb));
 	}
 	comp->zero++;

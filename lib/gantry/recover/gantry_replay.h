@@ -32,10 +32,11 @@ bool gantry_replay_save(struct gantry_queue *q, const struct gantry_conn *c, uin
 	uint64_t from, uint64_t end);
 
 /*
- * Returns true if one of the WQEs in [from, end) is a UMR. If the WQEs do not run, the UMR's key
- * does not get its layout.
+ * Returns true if one of the WQEs in [from, end) is a UMR for a key of connection c. If the WQEs do
+ * not run, this key does not get its layout.
  */
-bool gantry_replay_loses_key(const struct gantry_conn *c, uint64_t from, uint64_t end);
+bool gantry_replay_loses_key(const struct gantry_queue *q, const struct gantry_conn *c,
+	uint64_t from, uint64_t end);
 
 /*
  * Posts all saved WQEs, and rings the doorbell. The caller makes sure that the send queue is empty.
