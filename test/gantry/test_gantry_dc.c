@@ -1943,6 +1943,49 @@ a_worker_keeps_the_order_of_copies_and_of_descriptors_that_name_a_target(void)
 	CHECK_EQ(gantry_worker_destroy(w), 0);
 }
 
+/*
+ * A worker defers a descriptor to a peer that is not connected. The peer is connected before the
+ * descriptor is submitted. The descriptor still fails. Otherwise it would be carried out after a
+ * later descriptor to the same peer. The test's thread carries out the turns.
+ */
+static void
+a_deferred_descriptor_to_a_peer_that_is_not_connected_fails(void)
+{
+	const struct gantry_worker_conf conf = {.queue = {.depth = 2, .unordered = true},
+		.ring_size = 64};
+	struct gantry_queue *q, *t = env_queue(g, 16);
+	struct gantry_desc desc[5];
+	struct gantry_comp comp[5];
+	struct gantry_addr addr;
+	struct gantry_worker *w;
+	uint64_t end = env_patience();
+	uint16_t peer;
+	unsigned int i, n = 0;
+
+	CHECK_EQ(gantry_worker_create(g, 1, &conf, &w), 0);
+	q = gantry_worker_queue(w);
+	target(t, 0, &addr);
+	CHECK_EQ(gantry_peer_open(q, &dc, &peer, NULL), 0);
+	for (i = 0; i < 5; i++)
+		desc[i] = i < 3 ? WITH(env_copy(src, dst, 64), cookie, i) : good_write(i, peer);
+	CHECK_EQ(gantry_enqueue_burst(w, desc, 4), 4);
+	gantry_worker_turn(w, false);
+	CHECK_EQ(w->defer->n, 2);
+	CHECK_EQ(gantry_peer_connect(q, peer, &addr), 0);
+	CHECK_EQ(gantry_enqueue_burst(w, &desc[4], 1), 1);
+	while (n < 5) {
+		gantry_worker_turn(w, false);
+		n += gantry_dequeue_burst(w, comp + n, 5 - n);
+		env_pump();
+		CHECK(rte_get_timer_cycles() < end);
+	}
+	for (i = 0; i < 5; i++)
+		CHECK_EQ(comp[i].status, comp[i].cookie == 3 ? GANTRY_BAD_PEER : GANTRY_OK);
+	CHECK_EQ(gantry_peer_close(q, peer), 0);
+	CHECK_EQ(gantry_worker_destroy(w), 0);
+	env_queue_done(t);
+}
+
 static const struct check_case cases[] = {
 	{"an address of a target with any flipped bit is refused",
 		an_address_of_a_target_with_any_flipped_bit_is_refused},
@@ -1989,6 +2032,8 @@ static const struct check_case cases[] = {
 		a_peer_with_a_deferred_descriptor_is_not_closed},
 	{"a worker keeps the order of copies and of descriptors that name a target",
 		a_worker_keeps_the_order_of_copies_and_of_descriptors_that_name_a_target},
+	{"a deferred descriptor to a peer that is not connected fails",
+		a_deferred_descriptor_to_a_peer_that_is_not_connected_fails},
 	{"DC peers are opened and closed while a worker runs",
 		dc_peers_come_and_go_while_a_worker_runs},
 	{"every descriptor completes when the device is lost",

@@ -53,7 +53,8 @@ struct gantry_queue_conf {
 	 * queue's connection to itself.
 	 *
 	 * A fenced descriptor waits for all descriptors that were submitted before it, on all
-	 * connections. Descriptors that are submitted after it wait until it starts.
+	 * connections. While it is the first descriptor of its connection that waits, no connection
+	 * starts a descriptor that was submitted after it, so it does not wait for ever.
 	 *
 	 * While one connection is full, a worker still serves other connections, until the
 	 * completions of all descriptors that it has taken would fill its ring. So keep fewer than

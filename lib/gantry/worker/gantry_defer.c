@@ -12,6 +12,8 @@
 #include "gantry_xlate.h"
 
 #define NOWHERE UINT32_MAX
+/* The number of no peer: gantry_queue_conf::max_peers is lower. */
+#define NO_PEER (GANTRY_PEER_OWN - 1)
 /* The most deferred descriptors that one call submits. */
 #define RETRY_BURST 16
 
@@ -80,6 +82,12 @@ put(struct gantry_defer *d, const struct gantry_desc *desc)
 
 	d->free = d->next[place];
 	d->desc[place] = *desc;
+	/*
+	 * This descriptor will fail, even if its peer is opened before it is submitted: a later
+	 * descriptor to the peer would not wait in the same list, and would overtake it.
+	 */
+	if (conn == GANTRY_CONN_OWN && gantry_xlate_is_to_peer(desc))
+		d->desc[place].peer = NO_PEER;
 	d->next[place] = NOWHERE;
 	if (list->first == NOWHERE) {
 		list->first = place;
