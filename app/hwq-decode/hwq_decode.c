@@ -39,6 +39,7 @@ static const char help[] =
 	"  -t, --transport T  the transport of the queue pair, which a WQE does not contain: rc\n"
 	"                     (for uc, too; the default), ud, xrc, dc, raw\n"
 	"  -h, --help         prints this text\n"
+	"  --version          prints the version\n"
 	"\n"
 	"Exit status: 0: everything was printed; 1: the input is not such a dump; 2: wrong usage.\n"
 	"\n"
@@ -141,7 +142,8 @@ int
 main(int argc, char **argv)
 {
 	static const struct option options[] = {{"transport", required_argument, NULL, 't'},
-		{"endian", required_argument, NULL, 'e'}, {"help", no_argument, NULL, 'h'}, {0}};
+		{"endian", required_argument, NULL, 'e'}, {"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'V'}, {0}};
 	enum group_order order = GROUP_BY_FORMAT;
 	enum hwq_transport transport = HWQ_TRANSPORT_NONE;
 	const size_t n = sizeof(transports) / sizeof(transports[0]);
@@ -151,6 +153,10 @@ main(int argc, char **argv)
 	while ((c = getopt_long(argc, argv, "t:e:h", options, NULL)) != -1) {
 		if (c == 'h') {
 			fputs(help, stdout);
+			return 0;
+		}
+		if (c == 'V') {
+			puts("hwq-decode " VERSION);
 			return 0;
 		}
 		if (c == 'e') {

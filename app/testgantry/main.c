@@ -403,17 +403,20 @@ measures(const struct options *o)
 					      : NULL;
 }
 
+/* Returns true if the command line asks for a text only: a page of help, or the version. */
 static bool
-is_help(const struct options *o)
+is_text(const struct options *o)
 {
-	return o->help || o->load_help || o->pair_help;
+	return o->help || o->version || o->load_help || o->pair_help;
 }
 
 static void
-print_help(const struct options *o)
+print_text(const struct options *o)
 {
 	if (o->help)
 		options_help(stdout);
+	else if (o->version)
+		puts("testgantry " VERSION);
 	else if (o->load_help)
 		options_load_help(stdout);
 	else
@@ -426,7 +429,7 @@ prepare(struct app *app, const struct args *args)
 	options_default(&app->opt);
 	if (options_parse(&app->opt, args->argc, args->argv) != 0)
 		return -1;
-	if (is_help(&app->opt))
+	if (is_text(&app->opt))
 		return 0;
 	for (int i = 0; i < app->opt.n_inputs; i++)
 		if (job_add_input(app, app->opt.inputs[i]) != 0)
@@ -477,8 +480,8 @@ main(int argc, char **argv)
 								       : EXIT_FAILURE;
 	if (check_eal_args(&eal_args) != 0 || prepare(&app, &app_args) != 0)
 		goto out;
-	if (is_help(&app.opt)) {
-		print_help(&app.opt);
+	if (is_text(&app.opt)) {
+		print_text(&app.opt);
 		status = EXIT_SUCCESS;
 		goto out;
 	}

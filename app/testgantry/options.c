@@ -501,6 +501,7 @@ options_is_ours(const char *arg)
 
 /* ------------------------------------------------------------------ command line */
 
+#define OPT_VERSION 999
 #define OPT_SETTING 1000 /* plus the index in settings[] */
 
 static void
@@ -511,7 +512,8 @@ fill_long_options(struct option *longs)
 			settings[i].flag ? no_argument : required_argument, NULL, OPT_SETTING + i};
 	longs[N_SETTINGS] = (struct option){"interactive", no_argument, NULL, 'i'};
 	longs[N_SETTINGS + 1] = (struct option){"help", no_argument, NULL, 'h'};
-	longs[N_SETTINGS + 2] = (struct option){0};
+	longs[N_SETTINGS + 2] = (struct option){"version", no_argument, NULL, OPT_VERSION};
+	longs[N_SETTINGS + 3] = (struct option){0};
 }
 
 /*
@@ -521,7 +523,7 @@ fill_long_options(struct option *longs)
 static bool
 has_value_too_many(void)
 {
-	return optopt == 'i' || optopt == 'h' || optopt >= OPT_SETTING;
+	return optopt == 'i' || optopt == 'h' || optopt >= OPT_VERSION;
 }
 
 /*
@@ -531,6 +533,7 @@ has_value_too_many(void)
 static bool
 is_ambiguous(const char *arg)
 {
+	static const char *const others[] = {"interactive", "help", "version"};
 	size_t len = strcspn(arg, "=");
 	unsigned int n = 0;
 
@@ -538,6 +541,8 @@ is_ambiguous(const char *arg)
 		return false;
 	for (size_t i = 0; i < N_SETTINGS; i++)
 		n += strncmp(settings[i].name, arg + 2, len - 2) == 0;
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		n += strncmp(others[i], arg + 2, len - 2) == 0;
 	return n > 1;
 }
 
@@ -624,7 +629,7 @@ check_use(struct options *o, uint64_t given)
 int
 options_parse(struct options *o, int argc, char **argv)
 {
-	struct option longs[N_SETTINGS + 3];
+	struct option longs[N_SETTINGS + 4];
 	const struct setting *s;
 	uint64_t given = 0;
 	int opt;
@@ -635,6 +640,8 @@ options_parse(struct options *o, int argc, char **argv)
 	while ((opt = getopt_long(argc, argv, ":hi", longs, NULL)) != -1) {
 		if (opt == 'h')
 			o->help = true;
+		else if (opt == OPT_VERSION)
+			o->version = true;
 		else if (opt == 'i')
 			o->interactive = true;
 		else if (opt >= OPT_SETTING) {
@@ -651,7 +658,7 @@ options_parse(struct options *o, int argc, char **argv)
 	static_assert(offsetof(struct options, mode) == 0, "settings[0] is the mode");
 	if (options_pair(o) && (given & 1) == 0)
 		o->mode = MODE_WRITE;
-	if (o->help || o->load_help || o->pair_help)
+	if (o->help || o->version || o->load_help || o->pair_help)
 		return 0;
 	if (o->rdma_cm && !options_pair(o)) {
 		error_print(
@@ -768,7 +775,7 @@ options_help(FILE *f)
 		"  --stats-period SEC   print the table every SEC seconds, and at the end\n"
 		"  --wake-up N          move no files: print the latency of N copies for each MODE of --idle\n"
 		"  -i, --interactive    a prompt (start, stop, help, ...); --cmdline-file FILE: lines to run first\n"
-		"  -h, --help           print this text\n",
+		"  -h, --help           print this text; --version: print the version\n",
 		o.chunk_len >> 10, o.depth, BURST_MAX, o.burst);
 	fprintf(f,
 		"\n"

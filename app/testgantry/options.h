@@ -69,6 +69,7 @@ struct options {
 		/** file with lines that the prompt runs before typed lines; empty: none */
 		[PATH_MAX];
 	bool help;
+	bool version;   /**< "--version" was given */
 	bool load_help; /**< "--load help" was given */
 	bool pair_help; /**< "--listen help" or "--connect help" was given */
 	char **inputs;  /**< paths of the inputs; they point into argv */

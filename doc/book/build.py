@@ -153,6 +153,22 @@ class Book:
                 if html.unescape(re.sub(r'<[^>]*>', '', title)) not in shown:
                     sys.exit(f'{os.path.basename(path)}: the section "{title}" is not in the book')
 
+    def check_tables(self):
+        """Ends the program if a line of a table or picture in a header's comment is prose in the book. Such a line has words that
+        are two or more spaces apart. Doxygen keeps it if it is indented by 4 columns more than the text, below an empty line."""
+        for path, part in self.headers.items():
+            text = read(os.path.join(self.source, path))
+            page = read(os.path.join(self.out, 'html/reference', part, os.path.basename(path)[:-2] + '.html'))
+            kept = '\n'.join(re.findall(r'<pre>(.*?)</pre>', page, re.S))
+            kept = {line.strip() for line in html.unescape(re.sub(r'<[^>]*>', '', kept)).split('\n')}
+            for comment in re.finditer(r'/\*\*(.*?)\*/', text, re.S):
+                first = text.count('\n', 0, comment.start()) + 1
+                for i, line in enumerate(comment[1].split('\n')):
+                    line = re.sub(r'^\s*[*<]', '', line).strip()
+                    if re.search(r'\S {2,}\S', line) and line not in kept:
+                        sys.exit(f'{path}:{first + i}: the line "{line}" of a table is prose in the book: indent the table by 4 '
+                                 'columns more than the text, and let an empty line be before it')
+
     def generate(self):
         api.write_xml(self.source, self.xml)
         for page, text in {**api.pages(self.source, self.headers), **tables.pages(self.source, self.build, self.xml)}.items():
@@ -171,6 +187,7 @@ class Book:
         self.complete_index()
         self.sphinx('html', os.path.join(self.out, 'html'), self.stage, GANTRY_STATIC=os.path.join(self.stage, '_static'))
         self.check_sections()
+        self.check_tables()
 
     def man(self):
         if not os.path.isdir(os.path.join(self.xml, 'xml')):

@@ -76,7 +76,7 @@ def settings_page(source, text):
     titles = headings(source)
     out = ['# Settings of softhca', '',
            'This page is the output of `softhca --list-settings` as tables, which `doc/book/tables.py` writes. The manual page '
-           'softhca.conf(5) has the same text. [softhca.md](softhca.md#common-settings) says which setting serves which '
+           'softhca.conf(5) has the same text. [Common settings](softhca.md#common-settings) says which setting serves which '
            'goal, and where a setting is given.', '']
     groups = list(settings(text))
     for title, rows in groups:
@@ -220,7 +220,7 @@ def telemetry(source, xml):
     if faults:
         sys.exit('\n'.join(faults))
     return ('# Telemetry keys\n\nThese are the commands of DPDK\'s telemetry that a program with an engine answers, and the keys of each '
-            'answer. [telemetry.md](../telemetry.md) explains how to ask. A list in an answer is a dictionary whose keys are numbers. '
+            'answer. [Looking at the engine while it runs](../telemetry.md) explains how to ask. A list in an answer is a dictionary whose keys are numbers. '
             'Each key of an element is in the table of its command.\n\n' + '\n'.join(out))
 
 

@@ -5,7 +5,7 @@
 The formats are those of infiniband/mlx5dv.h and of the kernel's linux/mlx5/device.h. Each dump is
 packed by struct.pack; each expected line is written from the same fields.
 
-usage: test_hwq_decode.py PROGRAM
+usage: test_hwq_decode.py PROGRAM VERSION
 """
 import shutil
 import struct
@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-PROGRAM = sys.argv[1]
+PROGRAM, VERSION = sys.argv[1:3]
 failures = 0
 
 
@@ -227,6 +227,8 @@ def inputs():
         check('from a file', run(['wqe', f.name], '').stdout == want)
     text = run(['--help'], '')
     check('--help', text.returncode == 0 and 'usage:' in text.stdout and run(['-h'], '').stdout == text.stdout)
+    version = run(['--version'], '')
+    check('--version', (version.returncode, version.stdout) == (0, f'hwq-decode {VERSION}\n'), version.stdout + version.stderr)
     example = next(line for line in text.stdout.splitlines() if 'echo' in line).split("'")[1]
     decodes('the example of --help', ['wqe'], bytes.fromhex(example),
             ['WQE 0x0000 qpn 0x000123 NOP opmod 0x00 ds 1 imm 0x00000000 SIGNALED'])

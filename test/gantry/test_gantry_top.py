@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs gantry-top on a program with engines, as a user does, and without such a program.
 
-usage: test_gantry_top.py GANTRY_TOP LOOKED_AT [unittest's arguments]
+usage: test_gantry_top.py GANTRY_TOP LOOKED_AT VERSION [unittest's arguments]
 """
 import json
 import os
@@ -21,7 +21,7 @@ TIMEOUT = 400  # seconds: longer than any machine needs
 DPDK_TELEMETRY = "/usr/bin/dpdk-telemetry.py"  # from Debian's package dpdk
 # Runs a command as root, but without the capability to ignore file permissions.
 WITHOUT_RIGHTS = ["setpriv", "--inh-caps=-all", "--bounding-set=-dac_override,-dac_read_search"]
-top, looked_at = "", ""
+top, looked_at, project_version = "", "", ""
 
 
 class Case(unittest.TestCase):
@@ -367,6 +367,9 @@ class Nothing(Case):
         self.assertIn("may not be opened by user 0: run gantry-top as user 12345, or as root", text)
         self.assertIn(f"User 0 may not look into {folder}.", unnamed)
 
+    def test_the_version_is_the_projects(self):
+        self.assertEqual(self.run_top("--version"), (0, f"gantry-top {project_version}\n", ""))
+
     def test_a_wrong_option(self):
         for seconds in "0", "0.049", "3601":
             code, _, err = self.run_top("-s", seconds)
@@ -375,5 +378,5 @@ class Nothing(Case):
 
 
 if __name__ == "__main__":
-    top, looked_at = sys.argv[1:3]
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
+    top, looked_at, project_version = sys.argv[1:4]
+    unittest.main(argv=[sys.argv[0], *sys.argv[4:]], verbosity=2)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs testgantry as a user does, on files made here, and checks outputs, messages and exit codes.
 
-usage: test_testgantry.py TESTGANTRY LYING_ENGINE.so [unittest's arguments]
+usage: test_testgantry.py TESTGANTRY LYING_ENGINE.so VERSION [unittest's arguments]
 """
 import contextlib
 import csv
@@ -41,7 +41,7 @@ FORCED = {"SOFTHCA_FORCE": "1"}  # uses the emulated adapter, even if the machin
 
 NO_LCORES = ["--no-huge", "--no-shconf", "--no-telemetry", "-m", "64", "--"]
 
-program, lying_engine = "", ""
+program, lying_engine, project_version = "", "", ""
 
 
 def eal(workers=1):
@@ -1103,6 +1103,8 @@ class Refusals(Case):
             ("--copy-path", "dma"): ("auto, mmo, rdma",),
             ("--device", ""): ("--device", "empty"),
             ("--m", "x"): ("--m: several options begin like this",),
+            ("--ver",): ("--ver: several options begin like this",),
+            ("--i", "sleep"): ("--i: several options begin like this",),
             ("--mode=a\nb",): ("--mode: 'a'$'\\n''b' is none of",),
             ("--out", "x" * 4096): ("--out: the value has 4096 bytes, and at most 4095", "give a folder"),
         }.items():
@@ -2329,6 +2331,13 @@ class Help(Case):
                 self.assertLessEqual(len(result.out.splitlines()), 70)
                 self.assertLessEqual(max(map(len, result.out.splitlines())), 100)
 
+    def test_the_version_is_the_projects_and_needs_no_eal(self):
+        for args in (["--version"], ["--no-huge", "--", "--version"], ["--out", "x", "--version"]):
+            with self.subTest(args=args):
+                result = run(args)
+                self.assertEqual((result.code, result.out), (0, f"testgantry {project_version}\n"))
+        self.assertIn("--version", run(["-h"]).out)
+
     def test_the_examples_of_the_help_run_on_the_cpus_that_there_are(self):
         self.make("in/a.iso", 5000)
         self.make("in/b.iso", 6000)
@@ -2672,7 +2681,8 @@ class Lines(PromptCase):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 3:
+    if len(sys.argv) < 4:
         sys.exit(__doc__)
     program, lying_engine = map(os.path.abspath, sys.argv[1:3])
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
+    project_version = sys.argv[3]
+    unittest.main(argv=[sys.argv[0], *sys.argv[4:]])

@@ -127,7 +127,8 @@ const struct probe probe_connections[] = {
 		"A DC target of Gantry may count as failed after a request that it refused, and is then to be closed and opened again.",
 		dct_no_event},
 	{"xrc-no-srq",
-		"An XRC request that names no SRQ of the responder's domain is an invalid request.",
+		"An XRC request that names no SRQ of the responder's domain is refused as an "
+		"invalid request.",
 		"Gantry uses no XRC; a program's sender sees another status.", xrc_no_srq},
 	{"comm-est-rc", "The first message to an RC QP in RTR raises IBV_EVENT_COMM_EST.",
 		"Gantry does not wait for this event; a program that moves an RC queue pair to RTS by it needs another sign.",

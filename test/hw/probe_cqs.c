@@ -382,7 +382,8 @@ const struct probe probe_cqs[] = {
 		"Gantry sets no moderation; a program that sets a count of 1 with a period wakes earlier.",
 		moderation_count_1},
 	{"resize-after-work",
-		"RESIZE_CQ takes effect after all work whose doorbell rang before the call.",
+		"RESIZE_CQ takes effect when all work requests whose doorbells rang before the "
+		"call have run.",
 		"Gantry resizes no CQ; only a program that resizes a CQ in use could see another order.",
 		NULL, "a card has already run that work."},
 	{NULL},

@@ -298,7 +298,7 @@ const struct probe probe_encryption[] = {
 		"applies it.",
 		"A program that uses an order outside the manual page's table may get other bytes; Gantry uses those of the table.",
 		NULL,
-		"for an order that its manual does not list, a card may do something else, and the "
+		"a card may treat an order that its manual does not list in another way, and the "
 		"bytes alone do not show this."},
 	{"xts-tweak-address",
 		"The tweak of a data unit is the initial tweak plus the unit's number, counted "
@@ -312,7 +312,7 @@ const struct probe probe_encryption[] = {
 		"Blocks of 520 bytes are encrypted otherwise than software does it, and cannot be read elsewhere.",
 		stealing},
 	{"xts-last-unit",
-		"A last unit that is shorter and no multiple of 16 bytes ends with ciphertext "
+		"A short last unit, whose length is no multiple of 16 bytes, ends with ciphertext "
 		"stealing.",
 		"A message whose last data unit is short is encrypted otherwise than software does it, or fails.",
 		last_unit},
@@ -322,7 +322,8 @@ const struct probe probe_encryption[] = {
 		"A program that ignores the capability may get wrong ciphertext instead of an error; Gantry refuses such a transaction.",
 		NULL, "libmlx5 posts no such key."},
 	{"xts-dek-late", "A DEK is looked up when data pass, not when the key is configured.",
-		"A program may see a key of a DEK that is gone work on, or fail earlier; Gantry ends a DEK when no transaction uses it.",
+		"A key may work on after its DEK was destroyed, or fail earlier; Gantry ends a "
+		"DEK when no transaction uses it.",
 		dek_late},
 	{"xts-keytag", "A DEK without a keytag accepts any keytag.",
 		"A program must give a DEK the keytag that its keys compare; Gantry does so where has_keytag is set.",

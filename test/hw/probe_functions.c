@@ -498,27 +498,27 @@ const struct probe probe_functions[] = {
 		"Without a second function, the other probes of this group cannot ask.",
 		own_function},
 	{"alias-keys",
-		"An alias is a local key of RDMA, and a remote key of the importer's own queue "
-		"pairs.",
+		"An alias can be a local key of RDMA, and a remote key on the importer's own "
+		"queue pairs.",
 		"Imported memory cannot be used by WRITE, READ and SEND, and not by copies where RDMA carries them.",
 		alias_keys},
 	{"alias-variant", "The variant of an alias is 0, whatever the variant of the owner's key.",
 		"Every use of imported memory fails: lib/hwq uses the variant 0, as UCX does.",
 		alias_variant},
 	{"alias-rights",
-		"The rights of the owner's key decide: reading by a local key needs no right, and "
-		"writing needs local write.",
+		"An alias has the rights of the owner's key: to read by a local key needs no "
+		"right, and to write needs the right of local writes.",
 		"An importer with a record for reading may write, or copies to imported memory fail.",
 		alias_rights},
-	{"alias-odp", "Memory on demand is not reached by an alias.",
+	{"alias-odp", "An alias does not reach memory on demand.",
 		"Gantry exports no memory on demand; a program that does this with lib/hwq sees more.",
 		alias_odp},
 	{"alias-in-layout", "An alias in the layout of an indirect key is refused.",
 		"Gantry refuses layouts over imported memory by itself; if a card can do it, they become possible.",
 		alias_in_layout},
 	{"alias-refused",
-		"An alias with a wrong access key, of a function that does not exist, or of a key "
-		"that was not allowed is refused when it is made.",
+		"The command that makes an alias is refused if the access key is wrong, if the "
+		"owner's function does not exist, or if the owner has not allowed the key.",
 		"Copies fail instead of gantry_mem_import(), or memory is open to others.",
 		alias_refused},
 	{"allow-again",

@@ -305,14 +305,14 @@ const struct probe probe_keys[] = {
 		"Gantry re-registers no memory; a program that moves a region to another PD must read the keys anew.",
 		rereg_pd},
 	{"rereg-range",
-		"A region that moves keeps its key if its pages fit into the key's room: four "
-		"pages, or its old number of pages rounded up to a power of two. Otherwise it gets "
-		"a new key.",
+		"A region that moves keeps its key if its pages fit into the key's room. The room "
+		"is the old number of pages, rounded up to a power of two, and at least four "
+		"pages. If the pages do not fit, the region gets a new key.",
 		"Gantry re-registers no memory; a program that moves a region to another range must read the keys anew.",
 		rereg_range},
 	{"mr-key-again",
-		"A region gets the key of the last deregistered region that had room for as many "
-		"pages.",
+		"A new region gets the key of the region that was deregistered last, among those "
+		"whose keys have room for as many pages.",
 		"Gantry removes memory when no descriptor uses it; a program that keeps a key of deregistered memory reaches other memory by it, or none.",
 		key_again},
 	{"invalidation-no-wait",
@@ -327,20 +327,25 @@ const struct probe probe_keys[] = {
 	{"send-inv-receiver",
 		"The receive of a refused SEND with invalidate completes with a remote invalid "
 		"request error.",
-		"Of such a receive, the syndrome that Gantry hands out is another; a program must judge by the status.",
+		"Gantry hands out another syndrome for such a receive; a program must judge by "
+		"the status.",
 		send_inv_receiver},
 	{"rights-of-qp",
-		"A request that the access flags of the peer's QP do not allow is an invalid "
-		"request.",
+		"A request that the access flags of the peer's QP do not allow is refused as an "
+		"invalid request.",
 		"Gantry's queue pairs allow all access, and its keys limit it; a program that limits a queue pair's access sees another status.",
 		rights_of_qp},
-	{"rights-of-key", "A request that the peer's key does not allow is a remote access error.",
+	{"rights-of-key",
+		"A request that the peer's key does not allow is refused with a remote access "
+		"error.",
 		"A descriptor that a peer's key refuses ends with another status than GANTRY_REMOTE_ACCESS.",
 		rights_of_key},
 	{"inner-key-write",
 		"Data can be written through an indirect key only if each key inside it allows "
 		"local writes.",
-		"Gantry refuses to write memory that is registered as read-only by itself; a program that relies on inner keys for this is not protected, or is refused more.",
+		"Gantry itself refuses to write to memory that is registered as read-only. Of a "
+		"program that relies on inner keys for this, the device may carry out writes that "
+		"softhca refuses, or refuse others.",
 		inner_key_write},
 	{"inner-key-remote", "A key inside an indirect key needs no remote right.",
 		"Memory that peers reach by a transaction's key must be registered for remote access too, or the transaction fails.",
@@ -356,9 +361,9 @@ const struct probe probe_keys[] = {
 		"Gantry binds no memory windows; a program must end a window before it removes the region.",
 		dereg_under_window},
 	{"dereg-after-work",
-		"A deregistration takes effect after the work requests whose doorbell rang before "
-		"the call have run. Excepted are work requests that wait, and work requests far "
-		"behind the head of a queue.",
+		"A deregistration takes effect when the work requests whose doorbells rang before "
+		"the call have run. It does not wait for work requests that themselves wait, nor "
+		"for work requests far behind the head of a queue.",
 		"A program that removes memory before the last work on it has completed may see a protection error.",
 		NULL, "a card has already run that work."},
 	{"umr-refused",

@@ -6,8 +6,9 @@
 
 const struct probe probe_raw[] = {
 	{"tso-header",
-		"TSO needs an Ethernet header with IPv4 or IPv6 and TCP, and nothing after it; "
-		"another header is an operation error.",
+		"TSO needs the headers of Ethernet, of IPv4 or IPv6, and of TCP, with nothing "
+		"after them. With other headers, the work request completes with an operation "
+		"error.",
 		"Gantry's engine sends no frames; a program that sends other headers by TSO sees another result.",
 		NULL, "a card that takes another header would send its frames to the network."},
 	{NULL},

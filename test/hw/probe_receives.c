@@ -103,7 +103,7 @@ short_receive_ud(struct probe_answer *a)
 const struct probe probe_receives[] = {
 	{"rq-record-fatal",
 		"If a receive queue's record counts more WQEs than the queue holds, the next "
-		"message that wants a receive puts the queue pair in error with "
+		"message that needs a receive puts the queue pair in error with "
 		"IBV_EVENT_QP_FATAL.",
 		"Gantry never counts more than its ring holds; only a program with wrong doorbell records meets another failure.",
 		rq_record_fatal},
@@ -119,17 +119,20 @@ const struct probe probe_receives[] = {
 	{"send-stops-midway",
 		"The sender of a SEND may stop midway. No other SEND then uses the receive that this "
 		"SEND took from an SRQ. The receive is flushed with the queue pair of the SEND.",
-		"If a peer dies in the middle of a SEND, Gantry gets a receive of a shared ring back at another time, or another SEND fills it.",
+		"If a peer dies in the middle of a SEND, Gantry may get the SEND's receive back "
+		"at another time, or another SEND may fill it.",
 		NULL, "a program cannot stop a card between two packets."},
 	{"short-receive-uc",
 		"A receive that is too short for a UC message fails with a length error, and so "
 		"does its queue pair.",
-		"Gantry's engine uses no UC; a program's queue pair fails where it went on here, or the other way round.",
+		"Gantry's engine uses no UC; a program's queue pair may fail on the device and go "
+		"on on softhca, or the other way round.",
 		short_receive_uc},
 	{"short-receive-ud",
 		"A receive that is too short for a UD message fails with a length error, and so "
 		"does its queue pair.",
-		"Gantry's engine uses no UD; a program's queue pair fails where it went on here, or the other way round.",
+		"Gantry's engine uses no UD; a program's queue pair may fail on the device and go "
+		"on on softhca, or the other way round.",
 		short_receive_ud},
 	{NULL},
 };

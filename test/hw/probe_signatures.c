@@ -384,12 +384,15 @@ const struct probe probe_signatures[] = {
 	{"sig-err-first",
 		"A SIG_ERR completion comes before the completion of the work request that used "
 		"the key.",
-		"Gantry tells by this order which transaction has a wrong signature; it may report GANTRY_OK for it, so no transactions should run on this device.",
+		"By this order Gantry finds the transaction that has a wrong signature. On a "
+		"device with another order, it may report GANTRY_OK for such a transaction: run "
+		"no transactions there.",
 		sig_err_first},
 	{"sig-err-cq",
 		"A requester's SIG_ERR completion goes to its send CQ, a responder's to its "
 		"receive CQ.",
-		"Gantry looks for wrong signatures in the CQ of sends: of a connection that takes receives it would miss those in the other CQ.",
+		"Gantry looks for wrong signatures only in the CQ of sends: it would miss those "
+		"that a device writes to the CQ of receives.",
 		sig_err_cq},
 	{"sig-err-offset",
 		"The offset of a SIG_ERR completion counts blocks with their signatures.",
@@ -400,8 +403,8 @@ const struct probe probe_signatures[] = {
 		"The send queue of a peer that is only read or written may stop, and must be resumed by its owner.",
 		sig_err_responder},
 	{"sig-wire-length",
-		"Addresses and lengths in a key with signatures count bytes on the wire, in a "
-		"local segment too.",
+		"Addresses and lengths in a key with signatures count bytes on the wire, also in "
+		"a local segment.",
 		"Transactions with signatures on the wire move too many or too few bytes, or fail; those without are not affected.",
 		sig_wire_length},
 	{"sig-wire-last",
@@ -410,8 +413,8 @@ const struct probe probe_signatures[] = {
 		"Gantry's transactions move whole blocks with their signatures; a program that leaves the last signature out fails.",
 		sig_wire_last},
 	{"sig-tag-runs",
-		"The reference tag of T10-DIF that the program configures is the tag of the first "
-		"block that then moves through the key.",
+		"The program configures a key with a reference tag of T10-DIF. The first block "
+		"that then moves through the key has this tag.",
 		"Gantry configures a key for each transaction and begins at its address 0; a program that goes on in a key meets other reference tags.",
 		sig_tag_runs},
 	{"sig-tag-retried", "A retried request does not advance the reference tag.",

@@ -3,7 +3,7 @@
 """Checks that files, tests and names in the pages of the documentation exist in the tree, and that figures are the counted ones.
 
 Pages are README.md, CHANGELOG.md, examples/README.md, doc/**/*.md and lib/*/*/README.md. Each fault is printed with file, line, and what to do:
-- links: the file is there, and the heading; of sources and scripts: the page doc/NAME.md that they name;
+- links: the file is there, and the heading; the text is not the name of a page's file; of sources and scripts: the page doc/NAME.md that they name;
 - files and folders of the tree;
 - tests and test programs;
 - settings of softhca (SOFTHCA_NAME, `name = value`);
@@ -33,6 +33,8 @@ SETTINGS = 'drivers/softhca/process/settings.c'
 MESON_OPTIONS = 'meson_options.txt'
 # Pages that a program writes. They contain names of rdma-core's tests, which are not checked.
 GENERATED = ('doc/softhca-rdma-core.md', 'doc/softhca-rdma-core-50.md', 'doc/softhca-rdma-core-65.md')
+# Pages that other pages name as files. The text of any other link is a title, which readers of the book see.
+NAMED_FILES = ('CHANGELOG.md', 'softhca-rdma-core.md')
 TOP = ('app', 'config', 'doc', 'drivers', 'examples', 'lib', 'packaging', 'test', 'usertools')
 
 # ---- names of other projects that our pages use, by owner
@@ -186,6 +188,9 @@ def slug(heading):
 
 def links(tree, page, text):
     for number, line in enumerate(text.split('\n'), 1):
+        for name in re.findall(r'\[([\w./-]+\.md)\]\(', line):
+            if os.path.basename(name) not in NAMED_FILES and not page.startswith('lib/'):
+                yield number, f'the text of a link is the name of the file {name}: give the title of the page or of the section'
         for target in re.findall(r'\]\(([^)\s]+)\)', line):
             if re.match(r'https?:', target):
                 continue

@@ -3,23 +3,23 @@
  * @file
  * Gantry: bursts of descriptors, moved by mlx5 hardware from poll-mode lcores.
  *
- *     gantry_create                one device, its protection domain, its memory
- *          |
- *     gantry_mem_register          memory that descriptors may name
- *          |
- *    ring mode                                   inline mode
- *    gantry_worker_create (an lcore)             gantry_queue_create
- *    gantry_worker_start, or gantry_start             |
- *          |                                          |
- *    gantry_enqueue_burst                        gantry_submit     your own thread owns
- *      | rte_ring                                     |            the queue and polls it
- *    worker lcore: owns the queue                     |
- *      | rte_ring                                     |
- *    gantry_dequeue_burst                        gantry_poll
- *          |                                          |
- *    gantry_worker_stop, gantry_worker_destroy   gantry_queue_destroy
- *          |
- *     gantry_destroy
+ *      gantry_create                one device, its protection domain, its memory
+ *           |
+ *      gantry_mem_register          memory that descriptors may name
+ *           |
+ *     ring mode                                   inline mode
+ *     gantry_worker_create (an lcore)             gantry_queue_create
+ *     gantry_worker_start, or gantry_start             |
+ *           |                                          |
+ *     gantry_enqueue_burst                        gantry_submit     your own thread owns
+ *       | rte_ring                                     |            the queue and polls it
+ *     worker lcore: owns the queue                     |
+ *       | rte_ring                                     |
+ *     gantry_dequeue_burst                        gantry_poll
+ *           |                                          |
+ *     gantry_worker_stop, gantry_worker_destroy   gantry_queue_destroy
+ *           |
+ *      gantry_destroy
  *
  * Both modes run the same code: a worker is a loop around gantry_submit() and gantry_poll().
  *

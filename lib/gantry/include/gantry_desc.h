@@ -3,15 +3,15 @@
  * @file
  * The 64-byte descriptor asks for one operation; the 32-byte completion reports its result.
  *
- *   gantry_desc, one cache line                         gantry_comp, half a line
- *    0 op | 1 zero | 2 flags | 4 peer | 6 layout         0 cookie
- *    8 cookie                                            8 status | op | syndrome | vendor
- *   16 src                                              12 zero
- *   24 dst                                              16 len
- *   32 len                                              24 result
- *   40 remote_key | 44 imm
- *   48 arg[0]
- *   56 arg[1]
+ *     gantry_desc, one cache line                         gantry_comp, half a line
+ *      0 op | 1 zero | 2 flags | 4 peer | 6 layout         0 cookie
+ *      8 cookie                                            8 status | op | syndrome | vendor
+ *     16 src                                              12 zero
+ *     24 dst                                              16 len
+ *     32 len                                              24 result
+ *     40 remote_key | 44 imm
+ *     48 arg[0]
+ *     56 arg[1]
  *
  * Calls copy descriptors and completions. The caller may reuse the memory of a descriptor as soon
  * as a call has accepted the descriptor. The buffers of a descriptor belong to the engine until its
@@ -19,23 +19,23 @@
  *
  * ## Fields
  *
- *   operation     src     dst     len          peer  remote_key  imm        arg[0]   arg[1]
- *   NOP
- *   COPY          local   local   1..
- *   WRITE         local   remote  1..          yes   of dst
- *   READ          remote  local   1..          yes   of src
- *   COPY_SG       a list  a list  1..                                       counts
- *   FILL                  local   1..                                       pattern
- *   GATHER        local*  local   1..layout
- *   SCATTER       local   local*  1..layout
- *   WRITE_IMM     local   remote  0..          yes   of dst      data
- *   SEND          local           0..message   yes
- *   SEND_IMM      local           0..message   yes               data
- *   SEND_INV      local           0..message   yes               key
- *   COMPARE_SWAP          remote  8            yes   of dst                 compare  swap
- *   FETCH_ADD             remote  8            yes   of dst                 add
- *   RAW           a WQE           16..1008     yes
- *   TXN           a transaction   1..1 MiB     yes
+ *     operation     src     dst     len          peer  remote_key  imm        arg[0]   arg[1]
+ *     NOP
+ *     COPY          local   local   1..
+ *     WRITE         local   remote  1..          yes   of dst
+ *     READ          remote  local   1..          yes   of src
+ *     COPY_SG       a list  a list  1..                                       counts
+ *     FILL                  local   1..                                       pattern
+ *     GATHER        local*  local   1..layout
+ *     SCATTER       local   local*  1..layout
+ *     WRITE_IMM     local   remote  0..          yes   of dst      data
+ *     SEND          local           0..message   yes
+ *     SEND_IMM      local           0..message   yes               data
+ *     SEND_INV      local           0..message   yes               key
+ *     COMPARE_SWAP          remote  8            yes   of dst                 compare  swap
+ *     FETCH_ADD             remote  8            yes   of dst                 add
+ *     RAW           a WQE           16..1008     yes
+ *     TXN           a transaction   1..1 MiB     yes
  *
  * local*: the base address of the layout whose number is in `layout` (gantry_layout_create()).
  * WRITE, WRITE_IMM and SENDs of data may have a layout for their src, and READ for its dst. If

@@ -176,6 +176,9 @@ GANTRY_API int gantry_worker_start(struct gantry_worker *w);
  * run after the next start, or gantry_reclaim_burst() returns them. Other workers are not affected.
  * The lcore is free when its last worker has stopped.
  *
+ * The call waits longer if a connection is stuck: until gantry_queue_conf::deadline_ms. A line of
+ * the log then names the connection. With GANTRY_NO_DEADLINE the call may wait for ever.
+ *
  * @param w
  *   The worker.
  * @return

@@ -30,12 +30,13 @@
  * batch. What hwq_sig_image.h says about the key's attributes, wr_ids, the next WQE, and threads is
  * true here too. The builders return the same values as the builders of hwq_wqe.h. After an error
  * nothing is written. Errors:
- *   -EINVAL      the key's flags are not those of the image; more bytes than
- *                hwq_crypto_image_max_len(); or the ring is so short that the WQEs may not fit even
- *                when it is empty
- *   -ENOMEM      more entries than the key or a WQE has room for
- *   -EOPNOTSUPP  the key's variant (low byte) is not 0, and the key was created without
- *                HWQ_MKEY_UPDATE_VARIANT
+ *
+ *     -EINVAL      the key's flags are not those of the image; more bytes than
+ *                  hwq_crypto_image_max_len(); or the ring is so short that the WQEs may not fit
+ *                  even when it is empty
+ *     -ENOMEM      more entries than the key or a WQE has room for
+ *     -EOPNOTSUPP  the key's variant (low byte) is not 0, and the key was created without
+ *                  HWQ_MKEY_UPDATE_VARIANT
  *
  * The device checks the following when it moves data: the DEK exists, belongs to the key's
  * protection domain and has this keytag; and the length of the message is possible

@@ -26,11 +26,12 @@
  * The builders return the same values as the builders of hwq_wqe.h: a number above 0 is the WQEBBs
  * of all WQEs; 0 means that the ring has no room for all WQEs. After 0 or an error nothing is
  * written, and the key is unchanged. Errors:
- *   -EINVAL      the key was created without HWQ_MKEY_SIG, or it encrypts; more than 4 GiB - 1
- *                bytes; or the ring is so short that the WQEs may not fit even when it is empty
- *   -ENOMEM      more entries than the key or a WQE has room for
- *   -EOPNOTSUPP  the key's variant (low byte) is not 0, and the key was created without
- *   HWQ_MKEY_UPDATE_VARIANT
+ *
+ *     -EINVAL      the key was created without HWQ_MKEY_SIG, or it encrypts; more than 4 GiB - 1
+ *                  bytes; or the ring is so short that the WQEs may not fit even when it is empty
+ *     -ENOMEM      more entries than the key or a WQE has room for
+ *     -EOPNOTSUPP  the key's variant (low byte) is not 0, and the key was created without
+ *                  HWQ_MKEY_UPDATE_VARIANT
  *
  * The QP need not be created with MLX5DV_QP_EX_WITH_MKEY_CONFIGURE. Its ring must be long enough.
  *

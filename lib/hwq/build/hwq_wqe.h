@@ -5,10 +5,11 @@
  * commits the WQE.
  *
  * Every hwq_wqe_*() returns:
- *   > 0         the WQEBBs of the WQE; it is committed, and the next hwq_sq_ring() posts it
- *   0           the ring is full; nothing is written: poll, complete, try again
- *   -EINVAL     the work request is not possible (each builder says when); nothing was written
- *   -ENOMEM     more inline data or data segments than the QP was created for; nothing was written
+ *
+ *     > 0        the WQEBBs of the WQE; it is committed, and the next hwq_sq_ring() posts it
+ *     0          the ring is full; nothing is written: poll, complete, try again
+ *     -EINVAL    the work request is not possible (each builder says when); nothing was written
+ *     -ENOMEM    more inline data or data segments than the QP was created for; nothing was written
  *
  * SEND and RDMA are for RC and UC queues, atomics for RC queues, memcpy for RC queues and DCIs, NOP
  * and raw WQEs for all. Other types of QP need more segments: use the builders of hwq_wr.h, or of

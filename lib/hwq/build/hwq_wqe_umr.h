@@ -14,9 +14,10 @@
  * The QP need not be created for these operations. Its ring must have room for two such WQEs.
  *
  * Errors in addition to those of hwq_wqe.h:
- *   -EINVAL     access flags not in HWQ_UMR_ACCESS_ALL; the key signs, encrypts, or has a variant
- *               other than 0; or the ring holds less than two such WQEs
- *   -ENOMEM     more entries than the key or a WQE has room for
+ *
+ *     -EINVAL     access flags not in HWQ_UMR_ACCESS_ALL; the key signs, encrypts, or has a variant
+ *                 other than 0; or the ring holds less than two such WQEs
+ *     -ENOMEM     more entries than the key or a WQE has room for
  */
 #ifndef HWQ_WQE_UMR_H
 #define HWQ_WQE_UMR_H

@@ -17,12 +17,13 @@
  *     n = hwq_wr_poll(sq, wr_id, N)                 good completions; failed: see hwq_poll.h
  *
  * Builders and setters return nothing. hwq_wr_complete() returns the first error of the batch:
- *   -ENOMEM  the ring is full: poll, complete, post the batch again. Or a setter got more data
- *            segments or inline bytes than the QP was created for.
- *   -EINVAL  as in libmlx5: a memcpy has a length that is not possible, the port cannot compute
- *            IP_CSUM, headers are too short or too long, or the QP is not in RTS yet. Beyond
- *            libmlx5: a setter is missing, or is one too many; DS of a raw WQE is 0; the start
- *            function is for another type of QP.
+ *
+ *     -ENOMEM  the ring is full: poll, complete, post the batch again. Or a setter got more data
+ *              segments or inline bytes than the QP was created for.
+ *     -EINVAL  as in libmlx5: a memcpy has a length that is not possible, the port cannot compute
+ *              IP_CSUM, headers are too short or too long, or the QP is not in RTS yet. Beyond
+ *              libmlx5: a setter is missing, or is one too many; DS of a raw WQE is 0; the start
+ *              function is for another type of QP.
  *
  * Until hwq_wr_complete(), the batch is only in the handle: the queue's indices, its doorbell
  * record and the device do not change. hwq_wr_abort(), or an error, discards the batch. Between

@@ -22,15 +22,17 @@
  * as with libmlx5. All WQEs have the request's wr_id.
  *
  * Errors that hwq_wr_complete() returns:
- *   -EOPNOTSUPP  HWQ_WQE_INLINE is missing; conf_flags or comp_mask are unknown; the variant of the
- *                key changed, and the key was created without HWQ_MKEY_UPDATE_VARIANT. It replaces
- *                an earlier error, as in libmlx5
- *   -EINVAL      a setter came twice, without hwq_wr_mkey_configure(), or one too many; setters are
- *                missing; an attribute is not valid; the key was not created for signatures or
- *                encryption, or has more than 4 GiB of memory for them; a copy mask for domains
- *                that differ; more than one data unit for a device that encrypts one at a time
- *   -ENOMEM      the key has too few entries; a WQE of the QP is too short for layout and
- *                attributes; or the ring is full
+ *
+ *     -EOPNOTSUPP  HWQ_WQE_INLINE is missing; conf_flags or comp_mask are unknown; the variant of
+ *                  the key changed, and the key was created without HWQ_MKEY_UPDATE_VARIANT. It
+ *                  replaces an earlier error, as in libmlx5
+ *     -EINVAL      a setter came twice, without hwq_wr_mkey_configure(), or one too many; setters
+ *                  are missing; an attribute is not valid; the key was not created for signatures
+ *                  or encryption, or has more than 4 GiB of memory for them; a copy mask for
+ *                  domains that differ; more than one data unit for a device that encrypts one at a
+ *                  time
+ *     -ENOMEM      the key has too few entries; a WQE of the QP is too short for layout and
+ *                  attributes; or the ring is full
  *
  * After an error, or after hwq_wr_abort(), the struct of the key has the new attributes, but the
  * device still has the old attributes. Set all attributes with the next configuration, or reset

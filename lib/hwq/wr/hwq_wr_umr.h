@@ -13,11 +13,12 @@
  *     ret = hwq_wr_complete(&wr);
  *
  * The builders take no setters. Errors that hwq_wr_complete() returns:
- *   -EOPNOTSUPP  a layout without HWQ_WQE_INLINE, or for a key whose variant changed and that was
- *                created without HWQ_MKEY_UPDATE_VARIANT: both replace an earlier error, as in
- *                libmlx5. Or a window of more than 2 GiB
- *   -EINVAL      access flags that are not in HWQ_UMR_ACCESS_ALL
- *   -ENOMEM      more entries than the key or a WQE of the QP has room for; or the ring is full
+ *
+ *     -EOPNOTSUPP  a layout without HWQ_WQE_INLINE, or for a key whose variant changed and that was
+ *                  created without HWQ_MKEY_UPDATE_VARIANT: both replace an earlier error, as in
+ *                  libmlx5. Or a window of more than 2 GiB
+ *     -EINVAL      access flags that are not in HWQ_UMR_ACCESS_ALL
+ *     -ENOMEM      more entries than the key or a WQE of the QP has room for; or the ring is full
  *
  * The QP needs IBV_QP_EX_WITH_BIND_MW in send_ops, or MLX5DV_QP_EX_WITH_MR_LIST or
  * MLX5DV_QP_EX_WITH_MR_INTERLEAVED in mlx5_ops. A layout of more than four units of 16 bytes also
