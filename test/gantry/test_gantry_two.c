@@ -158,55 +158,54 @@ stop_parties(void)
 	n_stops++;
 }
 
-/* Inode numbers of the sockets that a process has bound to names of softhca. */
-struct names {
-	unsigned long inode[64];
+#define MAX_FDS 256
+
+/* Inode numbers of sockets. */
+struct sockets {
+	unsigned long inode[MAX_FDS];
 	unsigned int n;
 };
 
-/* Calls found() for each named socket of softhca in this network namespace. */
-static unsigned int
-count_names(const struct names *of, struct names *all)
+/* Returns the sockets that the process has open. */
+static struct sockets
+sockets_of(pid_t of)
+{
+	struct sockets all = {0};
+	char path[64], to[64];
+	unsigned int fd;
+	ssize_t len;
+
+	for (fd = 0; fd < MAX_FDS; fd++) {
+		snprintf(path, sizeof(path), "/proc/%d/fd/%u", (int)of, fd);
+		len = readlink(path, to, sizeof(to) - 1);
+		to[len < 0 ? 0 : len] = '\0';
+		if (sscanf(to, "socket:[%lu]", &all.inode[all.n]) == 1)
+			all.n++;
+	}
+	return all;
+}
+
+/* Returns those of the sockets that have a name of softhca in this network namespace. */
+static struct sockets
+named(const struct sockets *of)
 {
 	FILE *f = fopen("/proc/net/unix", "re");
-	unsigned int n = 0, i;
-	unsigned long inode;
+	struct sockets found = {0};
 	char line[512], name[256];
+	unsigned long inode;
+	unsigned int i;
 
 	CHECK(f != NULL);
 	while (fgets(line, sizeof(line), f) != NULL) {
 		if (sscanf(line, "%*s %*s %*s %*s %*s %*s %lu %255s", &inode, name) != 2 ||
 			strncmp(name, "@softhca/", 9) != 0)
 			continue;
-		if (all != NULL && all->n < RTE_DIM(all->inode))
-			all->inode[all->n++] = inode;
-		for (i = 0; of != NULL && i < of->n; i++)
-			n += of->inode[i] == inode;
+		for (i = 0; i < of->n; i++)
+			if (of->inode[i] == inode)
+				found.inode[found.n++] = inode;
 	}
 	fclose(f);
-	return n;
-}
-
-static struct names
-names_of(pid_t of)
-{
-	struct names all = {0}, own = {0};
-	char path[64], to[64], want[64];
-	unsigned int fd, i;
-	ssize_t len;
-
-	count_names(NULL, &all);
-	for (fd = 0; fd < 256; fd++) {
-		snprintf(path, sizeof(path), "/proc/%d/fd/%u", (int)of, fd);
-		len = readlink(path, to, sizeof(to) - 1);
-		to[len < 0 ? 0 : len] = '\0';
-		for (i = 0; i < all.n; i++) {
-			snprintf(want, sizeof(want), "socket:[%lu]", all.inode[i]);
-			if (strcmp(to, want) == 0)
-				own.inode[own.n++] = all.inode[i];
-		}
-	}
-	return own;
+	return found;
 }
 
 /*
@@ -217,7 +216,7 @@ static void
 kill_party(void)
 {
 	unsigned int n = chance(4) != 0;
-	struct names names;
+	struct sockets sockets, names;
 	int status;
 
 	wait_for_moment();
@@ -225,7 +224,8 @@ kill_party(void)
 		kill(pid[n], SIGSTOP);
 		usleep(chance(20000));
 	}
-	names = names_of(pid[n]);
+	sockets = sockets_of(pid[n]);
+	names = named(&sockets);
 	board->killed_ns = now_ns();
 	board->dead = 1;
 	kill(pid[n], SIGKILL);
@@ -234,7 +234,7 @@ kill_party(void)
 	if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL)
 		give_up("a party has ended before it was killed");
 	CHECK(names.n > 0, "no name");
-	CHECK_EQ(count_names(&names, NULL), 0, "names of the dead process");
+	CHECK_EQ(named(&names).n, 0, "names of the dead process");
 	board->dead = 2;
 	n_kills++;
 	while (board->dead != 3) {
