@@ -54,7 +54,13 @@ struct wire {
 struct wire *wire_create(struct softhca_dev *dev);
 /* Closes everything. No lane runs any more. */
 void wire_destroy(struct wire *wire);
-/* Call this in a child of fork(): closes the parent's names and connections. */
+/*
+ * Call wire_fork_prepare() before fork(2) and wire_fork_done() after it, in the parent and in the
+ * child, with the locks of the control half held. Between them no thread makes or closes a socket.
+ */
+void wire_fork_prepare(void);
+void wire_fork_done(void);
+/* Call this in a child, before wire_fork_done(): closes the parent's names and connections. */
 void wire_fork_child(struct wire *wire);
 /*
  * Claims a block of QP numbers for the adapter. Returns 0, or logs the reason and returns -ENOMEM
