@@ -152,9 +152,10 @@ cm_fork_parent(void)
 void
 cm_fork_child(void)
 {
-	file_fork_child();
 	carrier_fork_child();
 	ports_fork_child();
 	id_fork_child();
 	loop_fork_child();
+	/* Needs free descriptors, so it comes after the functions that close some. */
+	file_fork_child();
 }
