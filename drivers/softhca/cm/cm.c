@@ -135,6 +135,18 @@ cm_write(int fd, const void *buf, size_t len, ssize_t *result)
 	return true;
 }
 
+/* ---------------------------------------------------------------- setuid(2) */
+
+void
+cm_user_changed(void)
+{
+	if (!cm_is_used())
+		return;
+	loop_lock();
+	ports_user_changed();
+	loop_unlock();
+}
+
 /* ---------------------------------------------------------------- fork(2) */
 
 void

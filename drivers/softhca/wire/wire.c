@@ -192,6 +192,16 @@ wire_claim(void *arg, uint32_t *block)
 	return err;
 }
 
+/* The kernel notes the user of a listening socket in listen(2), also if the socket listens. */
+void
+wire_user_changed(struct wire *wire)
+{
+	sockets_lock();
+	for (unsigned int i = 0; i < wire->n_names; i++)
+		(void)listen(wire->names[i], SOMAXCONN);
+	sockets_unlock();
+}
+
 /* ---- events */
 
 static bool

@@ -28,6 +28,7 @@
 #define CLIENT   0x22
 #define SERVER   0x33
 
+#define NOBODY     65534
 #define CLIENT_QPN 0x001234u
 #define SERVER_QPN 0x005678u
 
@@ -540,24 +541,28 @@ struct peer {
 enum role {
 	LISTEN_ONLY,
 	TAKE_REQUEST,
-	ACCEPT
+	ACCEPT,
+	ACCEPT_AS_NOBODY
 };
 
 static void
 serve(const struct peer *peer, enum role role, uint16_t ps)
 {
 	const int fd = cm_open_file(0);
-	uint32_t listener, id;
+	uint32_t listener, id = 0;
 	uint16_t port;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	port = cm_listen_at(fd, LISTENER, ps, "127.0.0.1", 5, &listener);
+	if (role == ACCEPT_AS_NOBODY)
+		CHECK(setgid(NOBODY) == 0 && setuid(NOBODY) == 0 &&
+			prctl(PR_SET_PDEATHSIG, SIGKILL) == 0);
 	CHECK_EQ(write(peer->pipe[1], &port, sizeof(port)), sizeof(port));
 	if (role != LISTEN_ONLY)
 		id = cm_expect(fd, CONNECT_REQUEST).id;
 	if (role == TAKE_REQUEST)
 		CHECK_EQ(write(peer->pipe[1], &port, sizeof(port)), sizeof(port));
-	if (role == ACCEPT)
+	if (role == ACCEPT || role == ACCEPT_AS_NOBODY)
 		CHECK_EQ(cm_accept(fd, id, SERVER, cm_param(SERVER_QPN, 0)), 0);
 	for (;;)
 		pause();
@@ -698,7 +703,7 @@ case_other_user(void)
 		int own;
 		uint32_t id;
 
-		CHECK(setgid(65534) == 0 && setuid(65534) == 0);
+		CHECK(setgid(NOBODY) == 0 && setuid(NOBODY) == 0);
 		own = cm_open_file(0);
 		id = cm_resolved(own, CLIENT, TCP, "127.0.0.1", port);
 		CHECK_EQ(cm_connect(own, id, cm_param(CLIENT_QPN, 0)), 0);
@@ -721,6 +726,44 @@ connect_raw(int s, uint16_t port)
 	CHECK_EQ(connect(s, (const struct sockaddr *)&name,
 			 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)),
 		0);
+}
+
+/* Connects to a listener as another user. The listener must accept. */
+static void
+connect_as_nobody(uint16_t port)
+{
+	const pid_t pid = fork();
+	int status;
+
+	CHECK(pid >= 0);
+	if (pid == 0) {
+		int own;
+		uint32_t id;
+
+		CHECK(setgid(NOBODY) == 0 && setuid(NOBODY) == 0);
+		own = cm_open_file(0);
+		id = cm_resolved(own, CLIENT, TCP, "127.0.0.1", port);
+		CHECK_EQ(cm_connect(own, id, cm_param(CLIENT_QPN, 0)), 0);
+		CHECK_EQ(cm_expect(own, CONNECT_RESPONSE).param.conn.qp_num, SERVER_QPN);
+		fflush(NULL);
+		_exit(check_failures != 0);
+	}
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK_EQ(status, 0);
+}
+
+/* A server listens as root, and then has the user of its clients. */
+__attribute__((unused)) static void
+case_listener_drops(void)
+{
+	struct peer peer;
+
+	if (geteuid() != 0) {
+		printf("not as root: no other user ");
+		return;
+	}
+	connect_as_nobody(start(&peer, ACCEPT_AS_NOBODY, TCP));
+	end(&peer);
 }
 
 /* What is no record closes its connection, and nothing else. */
@@ -865,6 +908,7 @@ main(int argc, char **argv)
 		{"a listening process stops", case_listener_stops},
 		{"an asking process dies", case_client_dies},
 		{"another user's process is refused", case_other_user},
+		{"a listening process changes to the user of its clients", case_listener_drops},
 		{"a connection ends when no descriptor is free, also after the reserve was lost",
 			case_few_descriptors},
 #endif

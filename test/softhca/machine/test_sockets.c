@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The sockets by which processes reach each other, at moments that are rare: fork(2) while another
- * process connects, and too few file descriptors. The test itself connects to the name of the
- * adapter's block of QP numbers, "\0softhca/qpn/BLOCK" (unix(7)). Each case runs in its own
- * process.
+ * process connects, too few file descriptors, and a change of the user. The test itself connects to
+ * the name of the adapter's block of QP numbers, "\0softhca/qpn/BLOCK" (unix(7)). Each case runs in
+ * its own process.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -18,6 +18,7 @@
 
 #define N_FORKS      500
 #define N_CONNECTING 2
+#define NOBODY_UID   65534
 #define MAX_FDS      1024
 #define FEW_FDS      1 /* below the number of the reserve, which is above stderr */
 #define FREE_FDS     8
@@ -198,6 +199,85 @@ case_reserve(void)
 	CHECK(has_ended(fds[3]), "the reserve is there again");
 }
 
+/* ---- the user of the process */
+
+/* Returns the user that a process sees which connects to the adapter. */
+static uid_t
+seen_user(uint32_t qpn)
+{
+	const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	struct ucred peer = {.pid = 0};
+	socklen_t name_len, len = sizeof(peer);
+	const struct sockaddr_un name = name_of(qpn, &name_len);
+
+	CHECK(fd >= 0);
+	CHECK_EQ(connect(fd, (const struct sockaddr *)&name, name_len), 0);
+	CHECK_EQ(getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len), 0);
+	CHECK_EQ(peer.pid, getpid());
+	close(fd);
+	return peer.uid;
+}
+
+static int
+to_effective(uid_t user)
+{
+	return seteuid(user);
+}
+
+static int
+to_real_and_effective(uid_t user)
+{
+	return setreuid((uid_t)-1, user);
+}
+
+static int
+to_three(uid_t user)
+{
+	return setresuid((uid_t)-1, user, (uid_t)-1);
+}
+
+static int
+to_user(uid_t user)
+{
+	return setuid(user);
+}
+
+static void
+vfork_as_nobody(void)
+{
+	const pid_t child = vfork();
+	int status;
+
+	CHECK(child >= 0);
+	if (child == 0)
+		_exit(setuid(NOBODY_UID) == 0 ? 0 : 1);
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK_EQ(status, 0);
+}
+
+/* The adapter claims its numbers as root. Then the process changes its effective user. */
+static void
+case_user(void)
+{
+	static int (*const change[])(uid_t) = {to_effective, to_real_and_effective, to_three};
+	const uint32_t qpn = open_number();
+
+	CHECK_EQ(seen_user(qpn), 0);
+	for (size_t i = 0; i < sizeof(change) / sizeof(change[0]); i++) {
+		CHECK_EQ(change[i](NOBODY_UID), 0);
+		CHECK_EQ(seen_user(qpn), NOBODY_UID);
+		CHECK_EQ(setuid(NOBODY_UID + 1), -1);
+		CHECK_EQ(seen_user(qpn), NOBODY_UID);
+		CHECK_EQ(change[i](0), 0);
+		CHECK_EQ(seen_user(qpn), 0);
+	}
+	/* A child of vfork(2) has the memory and the sockets of its parent. */
+	vfork_as_nobody();
+	CHECK_EQ(seen_user(qpn), 0);
+	CHECK_EQ(to_user(NOBODY_UID), 0);
+	CHECK_EQ(seen_user(qpn), NOBODY_UID);
+}
+
 /* ---- */
 
 static void
@@ -229,11 +309,21 @@ run_reserve(void)
 	run(case_reserve);
 }
 
+static void
+run_user(void)
+{
+	if (geteuid() == 0)
+		run(case_user);
+	else
+		printf("not as root: no other user ");
+}
+
 int
 main(int argc, char **argv)
 {
 	static const struct check_case pumped[] = {
 		{"the reserved descriptor is made again after it was lost", run_reserve},
+		{"peers see the user that the process has now", run_user},
 	};
 	static const struct check_case threaded[] = {
 		{"a child of fork(2) has no socket that its parent's adapter had just accepted",

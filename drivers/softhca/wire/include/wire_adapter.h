@@ -67,6 +67,11 @@ void wire_fork_child(struct wire *wire);
  * or another -errno. arg: the struct wire.
  */
 int wire_claim(void *arg, uint32_t *block);
+/*
+ * Call this after the effective user of the process has changed: lets processes of the new user
+ * connect to the adapter's numbers (allowed.h).
+ */
+void wire_user_changed(struct wire *wire);
 /* True if an adapter of this process holds the block of this number. */
 bool wire_is_own(uint32_t number);
 
