@@ -61,6 +61,12 @@ raw_connect(int fd, const struct sockaddr *addr, socklen_t len)
 }
 
 int
+raw_accept(int fd, int flags)
+{
+	return syscall(SYS_accept4, fd, NULL, NULL, flags);
+}
+
+int
 raw_close(int fd)
 {
 	return syscall(SYS_close, fd);

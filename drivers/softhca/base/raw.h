@@ -28,6 +28,8 @@ void *raw_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offset
 int raw_ioctl(int fd, unsigned long request, void *arg);
 int raw_socket(int domain, int type, int protocol);
 int raw_bind(int fd, const struct sockaddr *addr, socklen_t len);
+/* accept4(2) of a socket whose other end's name does not matter. */
+int raw_accept(int fd, int flags);
 int raw_connect(int fd, const struct sockaddr *addr, socklen_t len);
 int raw_close(int fd);
 int raw_setsockopt(int fd, int level, int option, const void *value, socklen_t len);

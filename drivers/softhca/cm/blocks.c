@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
+#include "log.h"
 #include "port_name.h"
 #include "raw.h"
 
@@ -44,6 +45,20 @@ range(uint32_t *first, uint32_t *end)
 		*first = 1; /* port 0 means any port */
 }
 
+/* Logs once that no block is free. */
+static void
+say_none(uint32_t n)
+{
+	static bool said;
+
+	if (!said)
+		softhca_log("rdma_cm: no port is free: other processes have all %u blocks of %u "
+			    "ports: choose a port for rdma_bind_addr(3), or extend the range in "
+			    "/proc/sys/net/ipv4/ip_local_port_range (ip(7))",
+			n, PORT_BLOCK);
+	said = true;
+}
+
 static int
 claim_block(uint16_t ps)
 {
@@ -72,7 +87,10 @@ claim_block(uint16_t ps)
 			break;
 	}
 	free(block);
-	return err == -EADDRINUSE ? -EADDRNOTAVAIL : err;
+	if (err != -EADDRINUSE && err != -EADDRNOTAVAIL)
+		return err;
+	say_none(n);
+	return -EADDRNOTAVAIL;
 }
 
 static bool

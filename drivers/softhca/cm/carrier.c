@@ -193,6 +193,14 @@ connect_to(uint16_t ps, uint16_t port, struct cm_link **out)
 	return 0;
 }
 
+/* Makes the reserve of descriptors, if there is none and a descriptor is free. */
+static void
+make_spare(void)
+{
+	if (spare_fd < 0)
+		spare_fd = eventfd(0, EFD_CLOEXEC);
+}
+
 /* Closes a connection that waits to be accepted, so that it does not wake the thread for ever. */
 static bool
 turn_away(int listening_fd)
@@ -202,10 +210,11 @@ turn_away(int listening_fd)
 	if (spare_fd < 0)
 		return false;
 	raw_close(spare_fd);
-	fd = accept4(listening_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	spare_fd = -1;
+	fd = raw_accept(listening_fd, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	if (fd >= 0)
 		raw_close(fd);
-	spare_fd = eventfd(0, EFD_CLOEXEC);
+	make_spare();
 	return fd >= 0;
 }
 
@@ -216,7 +225,12 @@ carrier_accept(int listening_fd)
 	pid_t pid;
 	int fd;
 
-	while ((fd = accept4(listening_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0) {
+	/*
+	 * Another thread of the program may take the descriptor that turn_away() frees for a
+	 * moment. Then the reserve is made again here.
+	 */
+	make_spare();
+	while ((fd = raw_accept(listening_fd, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0) {
 		const bool has_room = n_accepted < MAX_LINKS;
 
 		if (!has_room && !said_full)
@@ -386,8 +400,7 @@ ready(void *arg, uint32_t events)
 void
 carrier_start(void)
 {
-	if (spare_fd < 0)
-		spare_fd = eventfd(0, EFD_CLOEXEC);
+	make_spare();
 }
 
 void

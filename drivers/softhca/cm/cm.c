@@ -135,6 +135,18 @@ cm_write(int fd, const void *buf, size_t len, ssize_t *result)
 	return true;
 }
 
+/* ---------------------------------------------------------------- setuid(2) */
+
+void
+cm_user_changed(void)
+{
+	if (!cm_is_used())
+		return;
+	loop_lock();
+	ports_user_changed();
+	loop_unlock();
+}
+
 /* ---------------------------------------------------------------- fork(2) */
 
 void
@@ -152,9 +164,10 @@ cm_fork_parent(void)
 void
 cm_fork_child(void)
 {
-	file_fork_child();
 	carrier_fork_child();
 	ports_fork_child();
 	id_fork_child();
 	loop_fork_child();
+	/* Needs free descriptors, so it comes after the functions that close some. */
+	file_fork_child();
 }

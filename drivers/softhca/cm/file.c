@@ -6,11 +6,13 @@
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "log.h"
 #include "loop.h"
 #include "raw.h"
 
@@ -292,13 +294,21 @@ replace(DIR *fds)
 void
 file_fork_child(void)
 {
-	DIR *fds = files != NULL ? raw_open_fds() : NULL;
+	DIR *fds;
 
+	if (files == NULL)
+		return;
+	/* First, because replace() needs descriptors, and the parent may have had none left. */
+	for (struct cm_file *file = files; file != NULL; file = file->next)
+		raw_close(file->fd);
+	fds = raw_open_fds();
 	if (fds != NULL) {
 		replace(fds);
 		closedir(fds);
+	} else {
+		softhca_log("rdma_cm: the event channels that this child of fork(2) has inherited "
+			    "stay open: %s",
+			strerror(errno));
 	}
-	for (struct cm_file *file = files; file != NULL; file = file->next)
-		raw_close(file->fd);
 	files = NULL;
 }

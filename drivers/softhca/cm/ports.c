@@ -315,6 +315,15 @@ port_listener(uint16_t ps, const struct sockaddr_in6 *dst)
 	return best;
 }
 
+/* The kernel notes the user of a listening socket in listen(2), also if the socket listens. */
+void
+ports_user_changed(void)
+{
+	for (const struct cm_port *port = ports; port != NULL; port = port->next)
+		if (port->listens)
+			(void)listen(port->fd, SOMAXCONN);
+}
+
 void
 ports_fork_child(void)
 {

@@ -30,6 +30,8 @@ int port_listen(struct cm_id *id);
 void port_leave(struct cm_id *id);
 /* Returns the id that listens at a port for this address, or NULL. */
 struct cm_id *port_listener(uint16_t ps, const struct sockaddr_in6 *dst);
+/* After a change of the effective user: the sockets that listen get the new user. */
+void ports_user_changed(void);
 /* In a child of fork(2): forgets all ports. */
 void ports_fork_child(void);
 

@@ -4,10 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -355,47 +357,89 @@ softhca_event_dct_key(void *event)
 	event_source_tell(event, DEVX_EVENT_DCT_KEY);
 }
 
-/*
- * Returns a duplicate of fd if fd is the program's end, otherwise -1. The duplicate is made before
- * the check, because the program may replace fd after the check.
- */
-static int
-dup_if_end(const struct event_file *file, int fd)
+/* ---- the program's end */
+
+/* Descriptors are below this number, unless the administrator raises fs.nr_open: proc(5). */
+#define MAX_FDS (1 << 20)
+
+/* A descriptor of the program's end, by which records are taken out of the socket. */
+struct program_end {
+	int fd;
+	bool is_copy;
+};
+
+static void
+end_release(const struct program_end *end)
 {
-	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (end->is_copy)
+		close(end->fd);
+}
+
+/*
+ * Fills *end and returns true if fd is the program's end. *end has a duplicate of fd, which is made
+ * before the check, because the program may replace fd after the check. If no descriptor is free,
+ * *end has fd itself: a program does not close a channel to which a CQ is attached
+ * (ibv_destroy_comp_channel(3)), nor a context that has objects (ibv_close_device(3)).
+ */
+static bool
+end_take(const struct event_file *file, int fd, struct program_end *end)
+{
+	const int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	struct stat st;
 
-	if (copy < 0)
-		return -1;
-	if (raw_fstat(copy, &st) == 0 && event_file_is_inode(file, st.st_dev, st.st_ino))
-		return copy;
-	close(copy);
-	return -1;
+	if (copy < 0 && errno == EBADF)
+		return false;
+	end->is_copy = copy >= 0;
+	end->fd = end->is_copy ? copy : fd;
+	if (raw_fstat(end->fd, &st) == 0 && event_file_is_inode(file, st.st_dev, st.st_ino))
+		return true;
+	end_release(end);
+	return false;
+}
+
+/* As end_take(), for all descriptors of the process. */
+static bool
+end_search(struct event_file *file, struct program_end *end)
+{
+	DIR *fds = raw_open_fds();
+	bool found = false;
+	int fd = -1;
+
+	/* If no descriptor is free, fds is NULL, and all numbers are tried. */
+	while (!found && (fd = fds != NULL ? raw_next_fd(fds) : fd + 1) >= 0 && fd < MAX_FDS)
+		found = end_take(file, fd, end);
+	if (fds != NULL)
+		closedir(fds);
+	if (found)
+		file->program_fd = fd;
+	return found;
+}
+
+/* True if the socket has records that the program can still read. */
+static bool
+has_unread(const struct event_file *file)
+{
+	int unread = 0;
+
+	return raw_ioctl(file->fd, SIOCOUTQ, &unread) == 0 && unread != 0 &&
+	       !event_file_is_closed(file);
 }
 
 /*
  * Finds the program's end: first tries its last known descriptor, then all descriptors of the
- * process. Returns a duplicate of it, or -1.
+ * process. Returns false if the process has none.
  */
-static int
-dup_program_end(struct event_file *file)
+static bool
+end_find(struct event_file *file, struct program_end *end)
 {
-	int copy = dup_if_end(file, file->program_fd);
-	DIR *fds;
-	int fd;
-
-	if (copy >= 0)
-		return copy;
-	fds = raw_open_fds();
-	if (fds == NULL)
-		return -1;
-	while (copy < 0 && (fd = raw_next_fd(fds)) >= 0) {
-		copy = dup_if_end(file, fd);
-		if (copy >= 0)
-			file->program_fd = fd;
-	}
-	closedir(fds);
-	return copy;
+	if (end_take(file, file->program_fd, end) || end_search(file, end))
+		return true;
+	if (has_unread(file))
+		softhca_log("the events of a destroyed object cannot be removed: this process has "
+			    "closed the channel, and another process has it open. "
+			    "ibv_destroy_cq(3) and ibv_destroy_qp(3) may wait for ever. Close a "
+			    "channel only by ibv_destroy_comp_channel(3)");
+	return false;
 }
 
 /*
@@ -409,11 +453,12 @@ drop_unread(struct event_file *file, uint64_t element)
 {
 	union event_desc *kept = NULL, desc;
 	uint32_t n_kept = 0, room = 0, dropped = 0;
-	int fd = dup_program_end(file);
+	struct program_end end;
 
-	if (fd < 0)
+	if (!end_find(file, &end))
 		return 0;
-	while (raw_recv(fd, &desc, record_len(file), MSG_DONTWAIT) == (ssize_t)record_len(file)) {
+	while (raw_recv(end.fd, &desc, record_len(file), MSG_DONTWAIT) ==
+		(ssize_t)record_len(file)) {
 		if (record_element(file, &desc) == element) {
 			dropped++;
 			continue;
@@ -433,7 +478,7 @@ drop_unread(struct event_file *file, uint64_t element)
 	for (uint32_t i = 0; i < n_kept; i++)
 		(void)put_record(file, &kept[i]);
 	free(kept);
-	close(fd);
+	end_release(&end);
 	return dropped;
 }
 

@@ -449,6 +449,11 @@ int softhca_wq_modify(struct softhca_wq *wq, enum softhca_wq_state from, enum so
 int softhca_lanes_init(struct softhca_dev *dev);
 void softhca_lanes_fini(struct softhca_dev *dev);
 /*
+ * Call this after the effective user of the process has changed, while no other thread calls
+ * softhca_lanes_init() or softhca_lanes_fini(). Other processes then see the new user.
+ */
+void softhca_lanes_user_changed(struct softhca_dev *dev);
+/*
  * Runs all work whose doorbell rang before the call. Control calls need this, because a card has
  * run such work when it sees a firmware command. Do not call this inside a turn (turns.h).
  */

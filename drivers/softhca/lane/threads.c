@@ -132,6 +132,15 @@ softhca_lanes_fini(struct softhca_dev *dev)
 	free(lanes);
 }
 
+void
+softhca_lanes_user_changed(struct softhca_dev *dev)
+{
+	struct softhca_lanes *lanes = dev_lanes(dev);
+
+	if (lanes != NULL && lanes->wire != NULL)
+		wire_user_changed(lanes->wire);
+}
+
 /* ---- the pump */
 
 /*

@@ -169,11 +169,13 @@ softhca_watch_fork_prepare(void)
 {
 	pthread_mutex_lock(&start_lock);
 	mappings_fork_prepare();
+	wire_fork_prepare();
 }
 
 void
 softhca_watch_fork_parent(void)
 {
+	wire_fork_done();
 	mappings_fork_parent();
 	pthread_mutex_unlock(&start_lock);
 }
@@ -195,6 +197,7 @@ softhca_watch_fork_child(void)
 			close(atomic_load(&lanes->call_fd));
 		}
 	}
+	wire_fork_done();
 	if (watcher_fd >= 0)
 		close(watcher_fd);
 	watcher_fd = -1;

@@ -12,6 +12,7 @@
 
 #include "context.h"
 #include "ctx_files.h"
+#include "devices.h"
 #include "hca.h"
 #include "raw.h"
 
@@ -199,6 +200,18 @@ ctx_find_dev(dev_t st_dev, ino_t st_ino)
 	dev = ctx != NULL ? ctx->dev : NULL;
 	pthread_mutex_unlock(&list_lock);
 	return dev;
+}
+
+void
+contexts_user_changed(void)
+{
+	unsigned int n;
+	struct softhca_dev *devs = softhca_devices(&n);
+
+	pthread_mutex_lock(&list_lock);
+	for (unsigned int i = 0; i < n; i++)
+		softhca_lanes_user_changed(&devs[i]);
+	pthread_mutex_unlock(&list_lock);
 }
 
 /* ---------------------------------------------------------------- fork(2) */

@@ -21,6 +21,7 @@
 #include "object.h"
 #include "pdn.h"
 #include "resource.h"
+#include "shim_users.h"
 #include "tree.h"
 
 /* After this function, no uverbs call runs, and all locks of the control half are held. */
@@ -72,6 +73,7 @@ child(void)
 	contexts_fork_child();
 	cm_fork_child();
 	nl_sockets_fork_done();
+	users_init();
 }
 
 int

@@ -18,6 +18,7 @@
 #include "log.h"
 #include "object_table.h"
 #include "settings.h"
+#include "shim_users.h"
 #include "softhca.h"
 #include "sysfs.h"
 #include "tree.h"
@@ -137,6 +138,7 @@ static void __attribute__((constructor)) bring_up(void)
 	for (unsigned int i = 0; i < config.devices; i++)
 		devices[i].uverbs = first_uverbs + i;
 	object_table_init();
+	users_init();
 	(void)fork_init();
 	atomic_store_explicit(&active, true, memory_order_release);
 }

@@ -12,6 +12,7 @@
 #include "dev.h"
 #include "log.h"
 #include "raw.h"
+#include "sockets.h"
 #include "wire_adapter.h"
 #include "wire_event.h"
 
@@ -45,8 +46,10 @@ lose(struct link *link)
 {
 	if (link->fd < 0)
 		return;
+	sockets_lock();
 	raw_close(link->fd);
 	link->fd = -1;
+	sockets_unlock();
 	link->ready = false;
 	link->owner = 0;
 	atomic_fetch_add_explicit(&link->life, 1, memory_order_release);
@@ -65,8 +68,9 @@ refuse(struct link *link, const char *why)
 	lose(link);
 }
 
+/* Makes the connection. The caller holds sockets_lock(). */
 static void
-connect_link(struct link *link, uint32_t number)
+connect_socket(struct link *link, uint32_t number)
 {
 	struct wire *wire = link->wire;
 	struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP | EPOLLET,
@@ -74,9 +78,7 @@ connect_link(struct link *link, uint32_t number)
 	pid_t pid;
 	int fd;
 
-	if (link->in == NULL)
-		link->in = malloc(RECORD_MAX);
-	if (link->in == NULL || names_connect(number, &fd) != 0)
+	if (names_connect(number, &fd) != 0)
 		return;
 	if (!wire_allows(wire->dev, fd, &pid) ||
 		epoll_ctl(wire->poll_fd, EPOLL_CTL_ADD, fd, &event) != 0) {
@@ -85,6 +87,18 @@ connect_link(struct link *link, uint32_t number)
 	}
 	link->fd = fd;
 	atomic_fetch_add_explicit(&link->life, 1, memory_order_release);
+}
+
+static void
+connect_link(struct link *link, uint32_t number)
+{
+	if (link->in == NULL)
+		link->in = malloc(RECORD_MAX);
+	if (link->in == NULL)
+		return;
+	sockets_lock();
+	connect_socket(link, number);
+	sockets_unlock();
 }
 
 struct link *

@@ -15,6 +15,7 @@
 #include "clock.h"
 #include "log.h"
 #include "raw.h"
+#include "sockets.h"
 
 #define N_BLOCKS (NAMES_BLOCK_END - NAMES_BLOCK_FIRST)
 
@@ -146,13 +147,16 @@ names_connect(uint32_t number, int *fd)
 bool
 names_is_held(uint32_t number)
 {
-	int s = open_socket();
-	bool held;
+	bool held = false;
+	int s;
 
-	if (s < 0)
-		return false;
-	held = bind_block(s, number >> NAMES_BLOCK_LOG) == -EADDRINUSE;
-	raw_close(s);
+	sockets_lock();
+	s = open_socket();
+	if (s >= 0) {
+		held = bind_block(s, number >> NAMES_BLOCK_LOG) == -EADDRINUSE;
+		raw_close(s);
+	}
+	sockets_unlock();
 	return held;
 }
 
@@ -160,12 +164,15 @@ int
 names_owner(uint32_t number, struct ucred *owner)
 {
 	socklen_t len = sizeof(*owner);
-	int s = -1, err = names_connect(number, &s);
+	int s = -1, err;
 
-	if (err != 0)
-		return err;
-	if (getsockopt(s, SOL_SOCKET, SO_PEERCRED, owner, &len) != 0)
-		err = -errno;
-	raw_close(s);
+	sockets_lock();
+	err = names_connect(number, &s);
+	if (err == 0) {
+		if (getsockopt(s, SOL_SOCKET, SO_PEERCRED, owner, &len) != 0)
+			err = -errno;
+		raw_close(s);
+	}
+	sockets_unlock();
 	return err;
 }

@@ -18,6 +18,7 @@
 #include "dev.h"
 #include "log.h"
 #include "raw.h"
+#include "sockets.h"
 #include "wire_event.h"
 
 #define MAX_EVENTS 64
@@ -48,6 +49,13 @@ wire_allows(const struct softhca_dev *dev, int fd, pid_t *pid)
 
 /* ---- create and destroy */
 
+/* Makes the reserve of descriptors. Returns -1 if no descriptor is free. */
+static int
+spare(const struct wire *wire)
+{
+	return fcntl(wire->poll_fd, F_DUPFD_CLOEXEC, 0);
+}
+
 struct wire *
 wire_create(struct softhca_dev *dev)
 {
@@ -58,7 +66,7 @@ wire_create(struct softhca_dev *dev)
 	wire->dev = dev;
 	wire->poll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (wire->poll_fd >= 0) {
-		wire->spare_fd = fcntl(wire->poll_fd, F_DUPFD_CLOEXEC, 0);
+		wire->spare_fd = spare(wire);
 		return wire;
 	}
 	softhca_log("wire: epoll_create1(2) failed: %s: this adapter cannot reach other processes. "
@@ -95,7 +103,22 @@ close_all(struct wire *wire)
 		raw_close(wire->spare_fd);
 }
 
-/* Memory is not freed: a thread of the parent may have held it in any state. */
+void
+wire_fork_prepare(void)
+{
+	sockets_lock();
+}
+
+void
+wire_fork_done(void)
+{
+	sockets_unlock();
+}
+
+/*
+ * The lists have all sockets of the parent, because the parent forked with the lock of sockets.h.
+ * Memory is not freed: a thread of the parent may have held it in any state.
+ */
 void
 wire_fork_child(struct wire *wire)
 {
@@ -132,10 +155,10 @@ wire_is_own(uint32_t number)
 	       0;
 }
 
-int
-wire_claim(void *arg, uint32_t *block)
+/* Claims a block. The caller holds sockets_lock(). */
+static int
+claim(struct wire *wire, uint32_t *block)
 {
-	struct wire *wire = arg;
 	struct epoll_event event = {.events = EPOLLIN};
 	int *names, fd, err;
 
@@ -156,6 +179,27 @@ wire_claim(void *arg, uint32_t *block)
 	atomic_fetch_add(&wire->n_names, 1);
 	atomic_fetch_or(&own[*block / 64], UINT64_C(1) << *block % 64);
 	return 0;
+}
+
+int
+wire_claim(void *arg, uint32_t *block)
+{
+	int err;
+
+	sockets_lock();
+	err = claim(arg, block);
+	sockets_unlock();
+	return err;
+}
+
+/* The kernel notes the user of a listening socket in listen(2), also if the socket listens. */
+void
+wire_user_changed(struct wire *wire)
+{
+	sockets_lock();
+	for (unsigned int i = 0; i < wire->n_names; i++)
+		(void)listen(wire->names[i], SOMAXCONN);
+	sockets_unlock();
 }
 
 /* ---- events */
@@ -184,6 +228,7 @@ list_has_room(struct wire *wire)
 	return true;
 }
 
+/* Lists an accepted connection, or closes it. The caller holds sockets_lock(). */
 static void
 serve(struct wire *wire, int fd)
 {
@@ -223,32 +268,66 @@ serve(struct wire *wire, int fd)
 static bool
 turn_away(struct wire *wire, int name)
 {
-	int fd;
+	int fd = -1;
 
-	if (wire->spare_fd < 0)
-		return false;
-	raw_close(wire->spare_fd);
-	fd = accept4(name, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-	if (fd >= 0)
-		raw_close(fd);
-	wire->spare_fd = fcntl(wire->poll_fd, F_DUPFD_CLOEXEC, 0);
+	sockets_lock();
+	if (wire->spare_fd >= 0) {
+		raw_close(wire->spare_fd);
+		fd = raw_accept(name, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		if (fd >= 0)
+			raw_close(fd);
+		wire->spare_fd = spare(wire);
+	}
+	sockets_unlock();
 	return fd >= 0;
+}
+
+/* Accepts one connection. Returns 0, or -errno of raw_accept(). */
+static int
+accept_one(struct wire *wire, int name)
+{
+	int fd, err = 0;
+
+	sockets_lock();
+	fd = raw_accept(name, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	if (fd >= 0)
+		serve(wire, fd);
+	else
+		err = -errno;
+	sockets_unlock();
+	return err;
+}
+
+/*
+ * Another thread of the program may take the descriptor that turn_away() frees for a moment. Then
+ * the reserve is lost, and this function makes a new one as soon as a descriptor is free.
+ */
+static void
+restore_spare(struct wire *wire)
+{
+	if (wire->spare_fd >= 0)
+		return;
+	sockets_lock();
+	wire->spare_fd = spare(wire);
+	sockets_unlock();
 }
 
 static void
 accept_all(struct wire *wire, int name)
 {
 	static atomic_bool said;
-	int fd;
+	int err;
 
-	while ((fd = accept4(name, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0)
-		serve(wire, fd);
-	if (errno != EMFILE && errno != ENFILE)
+	restore_spare(wire);
+	do
+		err = accept_one(wire, name);
+	while (err == 0);
+	if (err != -EMFILE && err != -ENFILE)
 		return;
 	if (!atomic_exchange(&said, true))
 		softhca_log("wire: too few descriptors (%s): other processes cannot connect. Allow "
 			    "more by `ulimit -n`",
-			strerror(errno));
+			strerror(-err));
 	while (turn_away(wire, name))
 		;
 }
@@ -293,8 +372,10 @@ wire_drop_closed(struct wire *wire)
 			i++;
 			continue;
 		}
+		sockets_lock();
 		wire->served[i] = wire->served[--wire->n_served];
 		raw_close(s->fd);
+		sockets_unlock();
 		served_free(s);
 	}
 }

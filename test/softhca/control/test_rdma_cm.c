@@ -5,10 +5,13 @@
  * librdmacm (rdma_get_cm_event(3)), IBTA volume 1, chapter 12, for sizes of private data and
  * reasons, ibv_modify_qp(3) for masks.
  */
+#include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -25,6 +28,7 @@
 #define CLIENT   0x22
 #define SERVER   0x33
 
+#define NOBODY     65534
 #define CLIENT_QPN 0x001234u
 #define SERVER_QPN 0x005678u
 
@@ -537,24 +541,28 @@ struct peer {
 enum role {
 	LISTEN_ONLY,
 	TAKE_REQUEST,
-	ACCEPT
+	ACCEPT,
+	ACCEPT_AS_NOBODY
 };
 
 static void
 serve(const struct peer *peer, enum role role, uint16_t ps)
 {
 	const int fd = cm_open_file(0);
-	uint32_t listener, id;
+	uint32_t listener, id = 0;
 	uint16_t port;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	port = cm_listen_at(fd, LISTENER, ps, "127.0.0.1", 5, &listener);
+	if (role == ACCEPT_AS_NOBODY)
+		CHECK(setgid(NOBODY) == 0 && setuid(NOBODY) == 0 &&
+			prctl(PR_SET_PDEATHSIG, SIGKILL) == 0);
 	CHECK_EQ(write(peer->pipe[1], &port, sizeof(port)), sizeof(port));
 	if (role != LISTEN_ONLY)
 		id = cm_expect(fd, CONNECT_REQUEST).id;
 	if (role == TAKE_REQUEST)
 		CHECK_EQ(write(peer->pipe[1], &port, sizeof(port)), sizeof(port));
-	if (role == ACCEPT)
+	if (role == ACCEPT || role == ACCEPT_AS_NOBODY)
 		CHECK_EQ(cm_accept(fd, id, SERVER, cm_param(SERVER_QPN, 0)), 0);
 	for (;;)
 		pause();
@@ -695,7 +703,7 @@ case_other_user(void)
 		int own;
 		uint32_t id;
 
-		CHECK(setgid(65534) == 0 && setuid(65534) == 0);
+		CHECK(setgid(NOBODY) == 0 && setuid(NOBODY) == 0);
 		own = cm_open_file(0);
 		id = cm_resolved(own, CLIENT, TCP, "127.0.0.1", port);
 		CHECK_EQ(cm_connect(own, id, cm_param(CLIENT_QPN, 0)), 0);
@@ -709,26 +717,171 @@ case_other_user(void)
 	close(fd);
 }
 
+static void
+connect_raw(int s, uint16_t port)
+{
+	struct sockaddr_un name = {.sun_family = AF_UNIX};
+	int n = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "softhca/cm/tcp/%u", port);
+
+	CHECK_EQ(connect(s, (const struct sockaddr *)&name,
+			 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)),
+		0);
+}
+
+/* Connects to a listener as another user. The listener must accept. */
+static void
+connect_as_nobody(uint16_t port)
+{
+	const pid_t pid = fork();
+	int status;
+
+	CHECK(pid >= 0);
+	if (pid == 0) {
+		int own;
+		uint32_t id;
+
+		CHECK(setgid(NOBODY) == 0 && setuid(NOBODY) == 0);
+		own = cm_open_file(0);
+		id = cm_resolved(own, CLIENT, TCP, "127.0.0.1", port);
+		CHECK_EQ(cm_connect(own, id, cm_param(CLIENT_QPN, 0)), 0);
+		CHECK_EQ(cm_expect(own, CONNECT_RESPONSE).param.conn.qp_num, SERVER_QPN);
+		fflush(NULL);
+		_exit(check_failures != 0);
+	}
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK_EQ(status, 0);
+}
+
+/* A server listens as root, and then has the user of its clients. */
+__attribute__((unused)) static void
+case_listener_drops(void)
+{
+	struct peer peer;
+
+	if (geteuid() != 0) {
+		printf("not as root: no other user ");
+		return;
+	}
+	connect_as_nobody(start(&peer, ACCEPT_AS_NOBODY, TCP));
+	end(&peer);
+}
+
 /* What is no record closes its connection, and nothing else. */
 static void
 case_garbage(void)
 {
-	struct sockaddr_un name = {.sun_family = AF_UNIX};
 	const int s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	char text[400] = "no record";
 	struct two t;
-	int n;
 
 	two_open(&t, TCP, 5);
-	n = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "softhca/cm/tcp/%u", t.port);
-	CHECK_EQ(connect(s, (const struct sockaddr *)&name,
-			 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)),
-		0);
+	connect_raw(s, t.port);
 	CHECK_EQ(send(s, text, sizeof(text), MSG_NOSIGNAL), (ssize_t)sizeof(text));
 	CHECK_EQ(recv(s, text, sizeof(text), 0), 0, "the connection ends");
 	close(s);
 	two_connect(&t);
 	two_close(&t);
+}
+
+/* ---- too few descriptors */
+
+#define FEW_FDS 64
+
+static void
+limit(rlim_t fds)
+{
+	struct rlimit r;
+
+	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &r), 0);
+	r.rlim_cur = fds;
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &r), 0);
+}
+
+static void
+fill(void)
+{
+	while (open("/dev/null", O_RDONLY | O_CLOEXEC) >= 0)
+		;
+	CHECK_EQ(errno, EMFILE);
+}
+
+static unsigned int
+count_fds(void)
+{
+	unsigned int n = 0;
+
+	for (int fd = 0; fd < 2 * FEW_FDS; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
+/* Waits until the process has at least `low` and at most `high` descriptors. */
+static void
+await_fds(unsigned int low, unsigned int high)
+{
+	for (unsigned int ms = 0; count_fds() < low || count_fds() > high; ms++) {
+		CHECK(ms < CHECK_PATIENCE_MS, "%u descriptors", count_fds());
+		usleep(1000);
+	}
+}
+
+static bool
+ends(int s)
+{
+	struct pollfd p = {.fd = s, .events = POLLIN};
+	char byte;
+
+	return poll(&p, 1, CHECK_PATIENCE_MS) == 1 && recv(s, &byte, 1, 0) == 0;
+}
+
+/*
+ * A connection that comes when no descriptor is free is closed by means of a reserved descriptor.
+ * The reserve is lost here in the same way as when another thread takes the descriptor while the
+ * adapter has given it up: a lower limit makes its number unusable.
+ */
+static void
+few_descriptors(void)
+{
+	const int fd = cm_open_file(O_NONBLOCK);
+	uint32_t listener;
+	const uint16_t port = cm_listen_at(fd, LISTENER, TCP, "127.0.0.1", 5, &listener);
+	int s[4];
+
+	limit(FEW_FDS);
+	for (unsigned int i = 0; i < N(s); i++) {
+		s[i] = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+		CHECK(s[i] >= 0);
+	}
+	fill();
+	connect_raw(s[0], port);
+	CHECK(ends(s[0]), "the reserve is there");
+	limit(1);
+	connect_raw(s[1], port);
+	await_fds(FEW_FDS - 1, FEW_FDS - 1); /* the reserve is lost */
+	/* Descriptors are free again. So connections are accepted, and a reserve is made. */
+	limit(FEW_FDS + 8);
+	connect_raw(s[2], port);
+	await_fds(FEW_FDS + 1, FEW_FDS + 2);
+	fill();
+	connect_raw(s[3], port);
+	CHECK(ends(s[3]), "the reserve is there again");
+}
+
+__attribute__((unused)) static void
+case_few_descriptors(void)
+{
+	const pid_t pid = fork();
+	int status;
+
+	CHECK(pid >= 0);
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		few_descriptors();
+		fflush(NULL);
+		_exit(check_failures != 0);
+	}
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK_EQ(status, 0);
 }
 
 int
@@ -755,6 +908,9 @@ main(int argc, char **argv)
 		{"a listening process stops", case_listener_stops},
 		{"an asking process dies", case_client_dies},
 		{"another user's process is refused", case_other_user},
+		{"a listening process changes to the user of its clients", case_listener_drops},
+		{"a connection ends when no descriptor is free, also after the reserve was lost",
+			case_few_descriptors},
 #endif
 	};
 

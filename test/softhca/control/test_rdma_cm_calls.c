@@ -5,9 +5,11 @@
  * the kernel's drivers/infiniband/core/ucma.c and cma.c.
  */
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
@@ -18,6 +20,7 @@
 #define GID_IPV4 "198.51.100.11" /* the setting gid_ipv4: meson.build */
 #define TCP      RDMA_PS_TCP
 #define UDP      RDMA_PS_UDP
+#define FEW_FDS  64
 
 /* ---- the device */
 
@@ -478,6 +481,59 @@ case_waiting(void)
 	close(w.fd);
 }
 
+/* ---- no port is left */
+
+#define FEW_PORTS "40000 40127" /* two blocks of 64 ports: rdma-cm.md */
+#define N_PORTS   128
+
+/* Binds ids to all ports, and then tries to bind one more id. Returns the result of this try. */
+static int
+take_all_ports(int fd)
+{
+	for (unsigned int i = 0; i < N_PORTS; i++)
+		CHECK_EQ(cm_bind(fd, cm_create(fd, i, TCP), "0.0.0.0", 0), 0);
+	return cm_bind(fd, cm_create(fd, N_PORTS, TCP), "0.0.0.0", 0);
+}
+
+static void
+takes_all_ports(void)
+{
+	const int fd = cm_open_file(0), log = memfd_create("stderr", 0), err = dup(STDERR_FILENO);
+	char text[1024] = "";
+
+	CHECK(log >= 0 && dup2(log, STDERR_FILENO) >= 0);
+	CHECK_EQ(take_all_ports(fd), -EADDRNOTAVAIL);
+	CHECK_EQ(cm_bind(fd, cm_create(fd, 2, TCP), "0.0.0.0", 0), -EADDRNOTAVAIL);
+	CHECK(dup2(err, STDERR_FILENO) >= 0 && pread(log, text, sizeof(text) - 1, 0) >= 0);
+	CHECK(strstr(text, "no port is free") != NULL, "%s", text);
+	CHECK(strstr(text, "all 2 blocks of 64 ports") != NULL, "%s", text);
+	/* A port of a number that the program chooses needs no block. */
+	CHECK_EQ(cm_bind(fd, cm_create(fd, 1, TCP), "0.0.0.0", 7471), 0);
+}
+
+/* In a network namespace of its own, where no other process has ports. */
+static void
+few_ports(void)
+{
+	FILE *f;
+
+	if (unshare(CLONE_NEWNET) != 0) {
+		printf("no network namespace ");
+		return;
+	}
+	f = fopen("/proc/sys/net/ipv4/ip_local_port_range", "w");
+	CHECK(f != NULL && fputs(FEW_PORTS, f) >= 0 && fclose(f) == 0);
+	/* The blocks of a process are free again when it has ended. */
+	in_child(takes_all_ports);
+	in_child(takes_all_ports);
+}
+
+__attribute__((unused)) static void
+case_no_port(void)
+{
+	in_child(few_ports);
+}
+
 /* ---- fork(2) */
 
 static int inherited;
@@ -496,12 +552,43 @@ child_of_fork(void)
 	CHECK_EQ(cm_get(fd, &e), -EAGAIN);
 }
 
+/* Only the call on the inherited file needs no descriptor. */
+__attribute__((unused)) static void
+full_child_of_fork(void)
+{
+	CHECK_EQ(cm_destroy(inherited, inherited_id), -EIO, "the parent's file");
+}
+
 __attribute__((unused)) static void
 case_fork(void)
 {
 	inherited = cm_open_file(0);
 	inherited_id = cm_create(inherited, 1, TCP);
 	in_child(child_of_fork);
+	CHECK_EQ(cm_destroy(inherited, inherited_id), 0, "the parent goes on");
+	close(inherited);
+}
+
+/* The parent has no free descriptor when it forks. */
+__attribute__((unused)) static void
+case_fork_full(void)
+{
+	struct rlimit was, few;
+	int fds[FEW_FDS], n = 0;
+
+	inherited = cm_open_file(0);
+	inherited_id = cm_create(inherited, 1, TCP);
+	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &was), 0);
+	few = was;
+	few.rlim_cur = FEW_FDS;
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+	while (n < FEW_FDS && (fds[n] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0)
+		n++;
+	CHECK_EQ(errno, EMFILE);
+	in_child(full_child_of_fork);
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &was), 0);
+	while (n > 0)
+		close(fds[--n]);
 	CHECK_EQ(cm_destroy(inherited, inherited_id), 0, "the parent goes on");
 	close(inherited);
 }
@@ -519,7 +606,9 @@ main(int argc, char **argv)
 		{"an id gets a port, or the error of the kernel", case_ports},
 #ifndef __SANITIZE_THREAD__ /* TSan allows no new thread in the child of a process with threads */
 		{"processes share the port spaces", case_ports_of_processes},
+		{"an id gets no port when processes have all blocks of ports", case_no_port},
 		{"a child of fork(2) has none of its parent's ids", case_fork},
+		{"so it is when no descriptor was free", case_fork_full},
 #endif
 		{"options have their values and states", case_options},
 		{"a program sends itself an event", case_own_events},

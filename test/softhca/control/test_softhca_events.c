@@ -10,7 +10,12 @@
  */
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <infiniband/verbs.h>
@@ -459,6 +464,140 @@ case_async_too_many(void)
 	close_pair(&p);
 }
 
+/* ---- no descriptor is free */
+
+#define FEW_FDS 128
+#define MOVED   100 /* a number that no other descriptor of this program has */
+
+/* Opens descriptors until none is free. Returns the limit from before. */
+static struct rlimit
+fill(int fds[FEW_FDS], unsigned int *n)
+{
+	struct rlimit was, few;
+
+	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &was), 0);
+	few = was;
+	few.rlim_cur = FEW_FDS;
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+	for (*n = 0; *n < FEW_FDS; ++*n) {
+		fds[*n] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		if (fds[*n] < 0)
+			break;
+	}
+	CHECK_EQ(errno, EMFILE);
+	return was;
+}
+
+static void
+empty(const struct rlimit *was, const int fds[FEW_FDS], unsigned int n)
+{
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, was), 0);
+	while (n > 0)
+		close(fds[--n]);
+}
+
+/*
+ * Objects with unread events are destroyed. Without a right number of read events, libibverbs waits
+ * for ever.
+ */
+static void
+destroy_when_full(bool moved)
+{
+	int fds[FEW_FDS];
+	unsigned int n;
+	struct rlimit was;
+	struct pair p;
+
+	open_pair(&p);
+	for (int i = 0; i < 2; i++) {
+		CHECK_EQ(ibv_req_notify_cq(p.send_cq, 0), 0);
+		CHECK_EQ(ibv_req_notify_cq(p.recv_cq, 0), 0);
+		send_one(&p);
+	}
+	if (moved) {
+		const int to = fcntl(p.channel->fd, F_DUPFD_CLOEXEC, MOVED);
+
+		CHECK(to >= MOVED);
+		close(p.channel->fd);
+		p.channel->fd = to;
+	}
+	drain(p.client);
+	was = fill(fds, &n);
+	CHECK_EQ(ibv_destroy_qp(p.client), 0);
+	CHECK_EQ(ibv_destroy_qp(p.server), 0);
+	CHECK_EQ(ibv_destroy_cq(p.send_cq), 0);
+	empty(&was, fds, n);
+	CHECK(next_event(&p, CHECK_PATIENCE_MS) == p.recv_cq);
+	CHECK(next_event(&p, CHECK_PATIENCE_MS) == p.recv_cq);
+	CHECK(next_event(&p, 0) == NULL);
+	acknowledge(p.recv_cq, 2);
+	close_rest(&p);
+}
+
+static void
+case_full(void)
+{
+	destroy_when_full(false);
+}
+
+static void
+case_full_moved(void)
+{
+	destroy_when_full(true);
+}
+
+/* ---- the program has given its channel away */
+
+/* Leaves the channel in a socket that nobody reads, and destroys the CQ. */
+static void __attribute__((noreturn)) give_channel_away(int log)
+{
+	char byte = 0, control[CMSG_SPACE(sizeof(int))] = "";
+	struct iovec iov = {&byte, 1};
+	struct msghdr msg = {.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control,
+		.msg_controllen = sizeof(control)};
+	struct cmsghdr *head = CMSG_FIRSTHDR(&msg);
+	struct pair p;
+	int to[2];
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	open_pair(&p);
+	CHECK_EQ(ibv_req_notify_cq(p.send_cq, 0), 0);
+	send_one(&p);
+	CHECK_EQ(ibv_destroy_qp(p.client), 0);
+	CHECK_EQ(ibv_destroy_qp(p.server), 0);
+	CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, to), 0);
+	*head = (struct cmsghdr){CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS};
+	memcpy(CMSG_DATA(head), &p.channel->fd, sizeof(int));
+	CHECK_EQ(sendmsg(to[0], &msg, 0), 1);
+	close(p.channel->fd);
+	CHECK(dup2(log, STDERR_FILENO) == STDERR_FILENO);
+	(void)ibv_destroy_cq(p.send_cq); /* waits for ever */
+	_exit(1);
+}
+
+/* No descriptor of the process leads to the unread event, so a line must say why the call waits. */
+__attribute__((unused)) static void
+case_given_away(void)
+{
+	const int log = memfd_create("log", MFD_CLOEXEC);
+	const pid_t child = fork();
+	char text[4096] = "";
+
+	CHECK(log >= 0 && child >= 0);
+	if (child == 0)
+		give_channel_away(log);
+	for (unsigned int ms = 0; strstr(text, "cannot be removed") == NULL; ms++) {
+		CHECK(ms < CHECK_PATIENCE_MS, "%s", text);
+		usleep(1000);
+		CHECK(pread(log, text, sizeof(text) - 1, 0) >= 0);
+	}
+	CHECK_EQ(kill(child, SIGKILL), 0);
+	CHECK_EQ(waitpid(child, NULL, 0), child);
+	close(log);
+}
+
 static const struct check_case cases[] = {
 	{"events that are not read are lost in the end, and a line says so", case_async_too_many},
 	{"an armed CQ sends one event", case_one_event_per_arm},
@@ -467,6 +606,11 @@ static const struct check_case cases[] = {
 	{"unread events of other CQs stay, however many", case_many_others_stay},
 	{"an arming that the adapter sees late gives its event", case_arm_seen_late},
 	{"a channel's descriptor may get another number", case_moved},
+	{"destroying drops unread events when no file descriptor is free", case_full},
+	{"so it does if the channel's descriptor has another number", case_full_moved},
+#ifndef __SANITIZE_THREAD__ /* TSan allows no new thread in the child of a process with threads */
+	{"a line says that a channel with unread events was given away", case_given_away},
+#endif
 	{"an async event names its QP", case_async_read},
 	{"a hundred unread async events come in their order", case_async_many},
 	{"destroying a QP drops only its own unread async events", case_async_unread},

@@ -61,6 +61,7 @@ struct two {
 	uint8_t gid; /* index of the GID to which QPs are connected; 0: that of node_attr() */
 	const char *set_here[3], *set_there[3];
 	void (*begin_there)(void);
+	bool as_root;     /* the processes change their user */
 	const char *line; /* a line that one of the processes writes */
 	bool waits;       /* the case mostly waits, so the cases after it run at the same time */
 };
@@ -864,6 +865,53 @@ becomes_nobody(void)
 	CHECK_EQ(setuid(NOBODY_UID), 0);
 }
 
+/* A process that changes its user gets no signal of its parent's death any more: prctl(2). */
+static void
+drop(void)
+{
+	becomes_nobody();
+	CHECK_EQ(prctl(PR_SET_PDEATHSIG, SIGKILL), 0);
+}
+
+/* Both processes have had their numbers as root, and then have the same other user. */
+static void
+case_both_drop(struct end *e)
+{
+	drop();
+	hear(e);
+	tell(e);
+	case_reached(e);
+}
+
+static void
+drops_too(struct end *e)
+{
+	drop();
+	tell(e);
+	hear(e);
+	case_reached(e);
+}
+
+static void
+drops_alone(struct end *e)
+{
+	drop();
+	tell(e);
+	hear(e);
+	case_not_reached(e);
+	tell(e);
+}
+
+/* The process there is no longer root. Neither process reaches the other. */
+static void
+case_one_drops(struct end *e)
+{
+	hear(e);
+	case_not_reached(e);
+	tell(e);
+	hear(e);
+}
+
 /* A fault in the process "there" applies to messages that arrive. */
 static void
 case_fault(struct end *e)
@@ -1147,6 +1195,10 @@ static const struct two cases[] = {
 	{"a process of another user is allowed by wire_users", case_reached, only_runs,
 		.begin_there = becomes_nobody, .set_here = {"SOFTHCA_WIRE_USERS=1"},
 		.set_there = {"SOFTHCA_WIRE_USERS=1"}},
+	{"processes that change to one user after they have numbers reach each other",
+		case_both_drop, drops_too, .timeout = 8, .retry_cnt = 1, .as_root = true},
+	{"a process that has changed to another user is refused", case_one_drops, drops_alone,
+		.timeout = 8, .retry_cnt = 1, .as_root = true, .line = "wire_users = 1"},
 	{"nothing comes through a port that is down", case_fault, port_goes_down, .timeout = 8,
 		.retry_cnt = 1},
 	{"nothing comes to a device that is dead", case_fault, device_dies, .timeout = 8,
@@ -1284,7 +1336,7 @@ end_case(const struct running *r)
 static bool
 runs(const struct two *two)
 {
-	if (two->begin_there == becomes_nobody && geteuid() != 0)
+	if ((two->begin_there == becomes_nobody || two->as_root) && geteuid() != 0)
 		return false;
 	return two->when == ALWAYS || (two->when == PUMPED) == pair_is_pumped();
 }

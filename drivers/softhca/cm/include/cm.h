@@ -48,6 +48,12 @@ bool cm_write(int fd, const void *buf, size_t len, ssize_t *result);
 /* True if the inode is that of an open file of the device. */
 bool cm_is_file(dev_t dev, ino_t ino);
 
+/*
+ * Call this after the effective user of the process has changed: lets processes of the new user
+ * connect to the listeners.
+ */
+void cm_user_changed(void);
+
 /* Call these around fork(2). The child has none of the parent's ids, ports and connections. */
 void cm_fork_prepare(void);
 void cm_fork_parent(void);

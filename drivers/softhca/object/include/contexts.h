@@ -26,6 +26,9 @@ void ctx_put(struct softhca_ctx *ctx);
 /* Returns the adapter whose context has this inode, or NULL. */
 struct softhca_dev *ctx_find_dev(dev_t st_dev, ino_t st_ino);
 
+/* Call this after the effective user of the process has changed: softhca_lanes_user_changed(). */
+void contexts_user_changed(void);
+
 /*
  * Call these around fork(2). prepare waits until no call runs. parent allows calls again. child
  * also allows calls, and marks all contexts as the parent's: a call on such a context returns EIO,

@@ -11,8 +11,10 @@
  *     names_connect(number, &fd)      another process connects to it; it accepts from the first fd
  *     close(fd)                       the block is free again
  *
- * All functions may be called from any thread. None waits, takes a lock or is a cancellation point,
- * except for the log. All sockets are SOCK_SEQPACKET, nonblocking, and closed by execve(2).
+ * All functions may be called from any thread. None waits or is a cancellation point, except for
+ * the log. All sockets are SOCK_SEQPACKET, nonblocking, and closed by execve(2). In a process that
+ * may fork, a caller of names_claim() or names_connect() holds sockets_lock() (sockets.h) until a
+ * child of fork(2) can find the socket. The other two functions take this lock themselves.
  */
 #ifndef SOFTHCA_NAMES_H
 #define SOFTHCA_NAMES_H

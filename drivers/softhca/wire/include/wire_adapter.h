@@ -54,13 +54,24 @@ struct wire {
 struct wire *wire_create(struct softhca_dev *dev);
 /* Closes everything. No lane runs any more. */
 void wire_destroy(struct wire *wire);
-/* Call this in a child of fork(): closes the parent's names and connections. */
+/*
+ * Call wire_fork_prepare() before fork(2) and wire_fork_done() after it, in the parent and in the
+ * child, with the locks of the control half held. Between them no thread makes or closes a socket.
+ */
+void wire_fork_prepare(void);
+void wire_fork_done(void);
+/* Call this in a child, before wire_fork_done(): closes the parent's names and connections. */
 void wire_fork_child(struct wire *wire);
 /*
  * Claims a block of QP numbers for the adapter. Returns 0, or logs the reason and returns -ENOMEM
  * or another -errno. arg: the struct wire.
  */
 int wire_claim(void *arg, uint32_t *block);
+/*
+ * Call this after the effective user of the process has changed: lets processes of the new user
+ * connect to the adapter's numbers (allowed.h).
+ */
+void wire_user_changed(struct wire *wire);
 /* True if an adapter of this process holds the block of this number. */
 bool wire_is_own(uint32_t number);
 
