@@ -815,11 +815,11 @@ count_fds(void)
 	return n;
 }
 
-/* Waits until the process has at least `low` and at most `high` descriptors. */
+/* Waits until the process has n descriptors. */
 static void
-await_fds(unsigned int low, unsigned int high)
+await_fds(unsigned int n)
 {
-	for (unsigned int ms = 0; count_fds() < low || count_fds() > high; ms++) {
+	for (unsigned int ms = 0; count_fds() != n; ms++) {
 		CHECK(ms < CHECK_PATIENCE_MS, "%u descriptors", count_fds());
 		usleep(1000);
 	}
@@ -857,11 +857,11 @@ few_descriptors(void)
 	CHECK(ends(s[0]), "the reserve is there");
 	limit(1);
 	connect_raw(s[1], port);
-	await_fds(FEW_FDS - 1, FEW_FDS - 1); /* the reserve is lost */
-	/* Descriptors are free again. So connections are accepted, and a reserve is made. */
+	await_fds(FEW_FDS - 1); /* the reserve is lost */
+	/* Descriptors are free again. So both connections are accepted, and a reserve is made. */
 	limit(FEW_FDS + 8);
 	connect_raw(s[2], port);
-	await_fds(FEW_FDS + 1, FEW_FDS + 2);
+	await_fds(FEW_FDS + 2);
 	fill();
 	connect_raw(s[3], port);
 	CHECK(ends(s[3]), "the reserve is there again");
