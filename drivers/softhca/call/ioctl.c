@@ -13,6 +13,7 @@
 #include "call.h"
 #include "copy.h"
 #include "fault.h"
+#include "fork_lock.h"
 
 /* ---------------------------------------------------------------- attributes */
 
@@ -219,7 +220,7 @@ handle(struct uverbs_call *call, const struct uverbs_method *method, uint32_t n_
 {
 	int rc;
 
-	pthread_mutex_lock(&call->ctx->lock);
+	fork_lock(&call->ctx->lock);
 	if (call->ctx->dead && !method->after_fork)
 		rc = -EIO;
 	else if (!call->ctx->opened && !method->before_open)
@@ -232,7 +233,7 @@ handle(struct uverbs_call *call, const struct uverbs_method *method, uint32_t n_
 		rc = method->handler(call);
 	if (rc == 0)
 		rc = give_handles(call);
-	pthread_mutex_unlock(&call->ctx->lock);
+	fork_unlock(&call->ctx->lock);
 	free_inputs(call, method);
 	return rc;
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "device_thread.h"
+#include "fork_lock.h"
 #include "log.h"
 #include "raw.h"
 
@@ -39,13 +40,13 @@ static loop_fire_fn *fire;
 void
 loop_lock(void)
 {
-	pthread_mutex_lock(&lock);
+	fork_lock(&lock);
 }
 
 void
 loop_unlock(void)
 {
-	pthread_mutex_unlock(&lock);
+	fork_unlock(&lock);
 }
 
 /*

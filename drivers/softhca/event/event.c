@@ -16,6 +16,7 @@
 
 #include <rdma/ib_user_verbs.h>
 
+#include "fork_lock.h"
 #include "hca.h"
 #include "log.h"
 #include "raw.h"
@@ -96,10 +97,10 @@ event_file_create(enum event_kind kind, struct event_file **out, int *fd)
 	file->own_ino = own.st_ino;
 	file->program_fd = pair[1];
 	file->kind = kind;
-	pthread_mutex_lock(&all_lock);
+	fork_lock(&all_lock);
 	file->next = all;
 	all = file;
-	pthread_mutex_unlock(&all_lock);
+	fork_unlock(&all_lock);
 	*out = file;
 	*fd = pair[1];
 	return 0;
@@ -118,11 +119,11 @@ unlist(struct event_file *file)
 {
 	struct event_file **link = &all;
 
-	pthread_mutex_lock(&all_lock);
+	fork_lock(&all_lock);
 	while (*link != file)
 		link = &(*link)->next;
 	*link = file->next;
-	pthread_mutex_unlock(&all_lock);
+	fork_unlock(&all_lock);
 }
 
 void
@@ -175,24 +176,24 @@ event_file_name(dev_t dev, ino_t ino)
 	const struct event_file *file;
 	const char *name = NULL;
 
-	pthread_mutex_lock(&all_lock);
+	fork_lock(&all_lock);
 	for (file = all; file != NULL && name == NULL; file = file->next)
 		if (file->dev == dev && (file->ino == ino || file->own_ino == ino))
 			name = names[file->kind];
-	pthread_mutex_unlock(&all_lock);
+	fork_unlock(&all_lock);
 	return name;
 }
 
 void
 event_files_fork_prepare(void)
 {
-	pthread_mutex_lock(&all_lock);
+	fork_lock(&all_lock);
 }
 
 void
 event_files_fork_done(void)
 {
-	pthread_mutex_unlock(&all_lock);
+	fork_unlock(&all_lock);
 }
 
 /*

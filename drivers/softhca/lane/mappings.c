@@ -11,6 +11,7 @@
 
 #include "clock.h"
 #include "clock_page.h"
+#include "fork_lock.h"
 #include "uar.h"
 #include "uffd.h"
 #include "wake.h"
@@ -172,23 +173,23 @@ open_entry(struct entry *e)
 void
 mappings_begin(int fd)
 {
-	pthread_mutex_lock(&lock);
+	fork_lock(&lock);
 	uffd = fd;
-	pthread_mutex_unlock(&lock);
+	fork_unlock(&lock);
 }
 
 void
 mappings_add(const struct mapping *m)
 {
-	pthread_mutex_lock(&lock);
+	fork_lock(&lock);
 	add(m);
-	pthread_mutex_unlock(&lock);
+	fork_unlock(&lock);
 }
 
 void
 mappings_drop(const void *page)
 {
-	pthread_mutex_lock(&lock);
+	fork_lock(&lock);
 	for (unsigned int i = 0; i < n_list;) {
 		if (list[i].m.page != page) {
 			i++;
@@ -197,7 +198,7 @@ mappings_drop(const void *page)
 		uffd_untrap(uffd, list[i].m.at);
 		forget(&list[i]);
 	}
-	pthread_mutex_unlock(&lock);
+	fork_unlock(&lock);
 }
 
 /*
@@ -210,7 +211,7 @@ mappings_move(void *from, void *to, unsigned long len)
 	bool moved = false;
 	unsigned int n;
 
-	pthread_mutex_lock(&lock);
+	fork_lock(&lock);
 	for (unsigned int i = 0; i < n_list; i++) {
 		uintptr_t off = (uintptr_t)list[i].m.at - (uintptr_t)from;
 
@@ -228,7 +229,7 @@ mappings_move(void *from, void *to, unsigned long len)
 		forget(&list[n_list - 1]);
 		add(&m);
 	}
-	pthread_mutex_unlock(&lock);
+	fork_unlock(&lock);
 }
 
 bool
@@ -237,7 +238,7 @@ mappings_close(struct softhca_lanes *lanes)
 	uint64_t now = device_clock();
 	bool all = true;
 
-	pthread_mutex_lock(&lock);
+	fork_lock(&lock);
 	for (unsigned int i = 0; i < n_list && all; i++)
 		all = list[i].m.lanes != lanes || !is_awaited(&list[i], now);
 	for (unsigned int i = 0; i < n_list && all;) {
@@ -254,7 +255,7 @@ mappings_close(struct softhca_lanes *lanes)
 		}
 		i++;
 	}
-	pthread_mutex_unlock(&lock);
+	fork_unlock(&lock);
 	return all;
 }
 
@@ -265,7 +266,7 @@ mappings_open_all(void)
 	struct entry *e;
 	void *at;
 
-	pthread_mutex_lock(&lock);
+	fork_lock(&lock);
 	while (uffd >= 0 && (at = uffd_next(uffd, &failed)) != NULL) {
 		e = find(at);
 		if (e != NULL)
@@ -277,7 +278,7 @@ mappings_open_all(void)
 	if (uffd >= 0 && failed)
 		give_up();
 	trapping = uffd >= 0;
-	pthread_mutex_unlock(&lock);
+	fork_unlock(&lock);
 	return trapping;
 }
 
@@ -286,13 +287,13 @@ mappings_open_all(void)
 void
 mappings_fork_prepare(void)
 {
-	pthread_mutex_lock(&lock);
+	fork_lock(&lock);
 }
 
 void
 mappings_fork_parent(void)
 {
-	pthread_mutex_unlock(&lock);
+	fork_unlock(&lock);
 }
 
 /* The descriptor belongs to the parent's memory. The parent's adapters are abandoned, too. */
@@ -303,5 +304,5 @@ mappings_fork_child(void)
 		close(uffd);
 	uffd = -1;
 	n_list = 0;
-	pthread_mutex_unlock(&lock);
+	fork_unlock(&lock);
 }

@@ -23,6 +23,7 @@
 #include "device_thread.h"
 #include "devices.h"
 #include "fault.h"
+#include "fork_lock.h"
 #include "hca.h"
 #include "lanes.h"
 #include "mappings.h"
@@ -126,12 +127,12 @@ watch(struct mapping m)
 {
 	if (m.lanes == NULL || m.lanes->n_threads == 0)
 		return;
-	pthread_mutex_lock(&start_lock);
+	fork_lock(&start_lock);
 	if (!tried)
 		start();
 	if (watcher_fd >= 0 && atomic_load(&m.lanes->sleep_fd) < 0)
 		let_sleep(m.lanes);
-	pthread_mutex_unlock(&start_lock);
+	fork_unlock(&start_lock);
 	mappings_add(&m);
 }
 
@@ -167,7 +168,7 @@ softhca_watch_moved(void *from, void *to, size_t len)
 void
 softhca_watch_fork_prepare(void)
 {
-	pthread_mutex_lock(&start_lock);
+	fork_lock(&start_lock);
 	mappings_fork_prepare();
 	wire_fork_prepare();
 }
@@ -177,7 +178,7 @@ softhca_watch_fork_parent(void)
 {
 	wire_fork_done();
 	mappings_fork_parent();
-	pthread_mutex_unlock(&start_lock);
+	fork_unlock(&start_lock);
 }
 
 void
@@ -202,5 +203,5 @@ softhca_watch_fork_child(void)
 		close(watcher_fd);
 	watcher_fd = -1;
 	tried = false;
-	pthread_mutex_unlock(&start_lock);
+	fork_unlock(&start_lock);
 }

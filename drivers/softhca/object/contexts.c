@@ -13,6 +13,7 @@
 #include "context.h"
 #include "ctx_files.h"
 #include "devices.h"
+#include "fork_lock.h"
 #include "hca.h"
 #include "raw.h"
 
@@ -113,7 +114,7 @@ ctx_open(struct softhca_dev *dev, int flags)
 	struct softhca_ctx *ctx = NULL, *closed;
 	int fd, rc = 0;
 
-	pthread_mutex_lock(&list_lock);
+	fork_lock(&list_lock);
 	closed = unlink_closed();
 	if (dev->lanes == NULL) {
 		dev->send_event = send_event;
@@ -129,7 +130,7 @@ ctx_open(struct softhca_dev *dev, int flags)
 	} else if (rc == 0) {
 		rc = errno == 0 ? -ENOMEM : -errno;
 	}
-	pthread_mutex_unlock(&list_lock);
+	fork_unlock(&list_lock);
 	free_closed(closed);
 	if (rc != 0 && fd >= 0)
 		close(fd);
@@ -141,9 +142,9 @@ contexts_end_closed(void)
 {
 	struct softhca_ctx *closed;
 
-	pthread_mutex_lock(&list_lock);
+	fork_lock(&list_lock);
 	closed = unlink_closed();
-	pthread_mutex_unlock(&list_lock);
+	fork_unlock(&list_lock);
 	free_closed(closed);
 }
 
@@ -165,20 +166,20 @@ ctx_get(int fd)
 
 	if (raw_fstat(fd, &st) != 0)
 		return NULL;
-	pthread_mutex_lock(&list_lock);
+	fork_lock(&list_lock);
 	ctx = find_inode(st.st_dev, st.st_ino);
 	if (ctx != NULL)
 		ctx->refs++;
-	pthread_mutex_unlock(&list_lock);
+	fork_unlock(&list_lock);
 	return ctx;
 }
 
 void
 ctx_put(struct softhca_ctx *ctx)
 {
-	pthread_mutex_lock(&list_lock);
+	fork_lock(&list_lock);
 	ctx->refs--;
-	pthread_mutex_unlock(&list_lock);
+	fork_unlock(&list_lock);
 }
 
 struct softhca_dev *
@@ -195,10 +196,10 @@ ctx_find_dev(dev_t st_dev, ino_t st_ino)
 	 */
 	if (atomic_load_explicit(&memfd_dev, memory_order_relaxed) != st_dev)
 		return NULL;
-	pthread_mutex_lock(&list_lock);
+	fork_lock(&list_lock);
 	ctx = find_inode(st_dev, st_ino);
 	dev = ctx != NULL ? ctx->dev : NULL;
-	pthread_mutex_unlock(&list_lock);
+	fork_unlock(&list_lock);
 	return dev;
 }
 
@@ -208,10 +209,10 @@ contexts_user_changed(void)
 	unsigned int n;
 	struct softhca_dev *devs = softhca_devices(&n);
 
-	pthread_mutex_lock(&list_lock);
+	fork_lock(&list_lock);
 	for (unsigned int i = 0; i < n; i++)
 		softhca_lanes_user_changed(&devs[i]);
-	pthread_mutex_unlock(&list_lock);
+	fork_unlock(&list_lock);
 }
 
 /* ---------------------------------------------------------------- fork(2) */
@@ -219,17 +220,17 @@ contexts_user_changed(void)
 void
 contexts_fork_prepare(void)
 {
-	pthread_mutex_lock(&list_lock);
+	fork_lock(&list_lock);
 	for (struct softhca_ctx *ctx = contexts; ctx != NULL; ctx = ctx->next)
-		pthread_mutex_lock(&ctx->lock);
+		fork_lock(&ctx->lock);
 }
 
 void
 contexts_fork_parent(void)
 {
 	for (struct softhca_ctx *ctx = contexts; ctx != NULL; ctx = ctx->next)
-		pthread_mutex_unlock(&ctx->lock);
-	pthread_mutex_unlock(&list_lock);
+		fork_unlock(&ctx->lock);
+	fork_unlock(&list_lock);
 }
 
 void

@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "fork_lock.h"
 #include "raw.h"
 
 #define KERNEL_DMABUF 0x444d4142 /* statfs(2)'s f_type: DMA_BUF_MAGIC of linux/magic.h */
@@ -163,13 +164,13 @@ dmabuf_is(int fd)
 void
 dmabuf_lock(void)
 {
-	pthread_mutex_lock(&lock);
+	fork_lock(&lock);
 }
 
 void
 dmabuf_unlock(void)
 {
-	pthread_mutex_unlock(&lock);
+	fork_unlock(&lock);
 }
 
 /* Returns the error for a descriptor that is a DMABUF of another driver, or no DMABUF. */

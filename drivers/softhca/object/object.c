@@ -9,6 +9,7 @@
 
 #include "classes.h"
 #include "dmabuf.h"
+#include "fork_lock.h"
 #include "log.h"
 
 static const struct object_class *const *table;
@@ -49,11 +50,11 @@ count_up(const struct softhca_dev *dev, const struct object_class *cls)
 	uint32_t *count = count_of(dev, cls);
 	bool ok;
 
-	pthread_mutex_lock(&count_lock);
+	fork_lock(&count_lock);
 	ok = cls->limit == NULL || *count < cls->limit(dev->cfg);
 	if (ok)
 		++*count;
-	pthread_mutex_unlock(&count_lock);
+	fork_unlock(&count_lock);
 	return ok;
 }
 
@@ -62,9 +63,9 @@ count_down(const struct softhca_dev *dev, const struct object_class *cls)
 {
 	uint32_t *count = count_of(dev, cls);
 
-	pthread_mutex_lock(&count_lock);
+	fork_lock(&count_lock);
 	--*count;
-	pthread_mutex_unlock(&count_lock);
+	fork_unlock(&count_lock);
 }
 
 /* ---------------------------------------------------------------- handles */
@@ -189,18 +190,18 @@ object_destroy_all(struct softhca_ctx *ctx)
 void
 object_fork_prepare(void)
 {
-	pthread_mutex_lock(&count_lock);
+	fork_lock(&count_lock);
 }
 
 void
 object_fork_parent(void)
 {
-	pthread_mutex_unlock(&count_lock);
+	fork_unlock(&count_lock);
 }
 
 void
 object_fork_child(void)
 {
 	memset(counts, 0, sizeof(counts));
-	pthread_mutex_unlock(&count_lock);
+	fork_unlock(&count_lock);
 }

@@ -16,6 +16,7 @@
 #include "dm.h"
 #include "dmabuf.h"
 #include "event.h"
+#include "fork_lock.h"
 #include "hca.h"
 #include "nl_socket.h"
 #include "object.h"
@@ -37,11 +38,13 @@ prepare(void)
 	softhca_watch_fork_prepare();
 	tree_fork_prepare();
 	event_files_fork_prepare();
+	fork_lock_has_all = true;
 }
 
 static void
 parent(void)
 {
+	fork_lock_has_all = false;
 	event_files_fork_done();
 	tree_fork_parent();
 	softhca_watch_fork_parent();
@@ -59,6 +62,7 @@ child(void)
 	unsigned int n;
 	struct softhca_dev *devs = softhca_devices(&n);
 
+	fork_lock_has_all = false;
 	event_files_fork_done();
 	softhca_watch_fork_child();
 	for (unsigned int i = 0; i < n; i++)

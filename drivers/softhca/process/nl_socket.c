@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "contexts.h"
+#include "fork_lock.h"
 #include "netlink.h"
 #include "raw.h"
 #include "resource.h"
@@ -74,10 +75,10 @@ take(int fd)
 		errno = was;
 		return NULL;
 	}
-	pthread_mutex_lock(&lock);
+	fork_lock(&lock);
 	s = find_inode(&st);
 	if (s == NULL)
-		pthread_mutex_unlock(&lock);
+		fork_unlock(&lock);
 	else
 		s->fd = fd;
 	return s;
@@ -86,7 +87,7 @@ take(int fd)
 static void
 give(void)
 {
-	pthread_mutex_unlock(&lock);
+	fork_unlock(&lock);
 }
 
 /*
@@ -126,14 +127,14 @@ note_other(void)
 {
 	bool any = false;
 
-	pthread_mutex_lock(&lock);
+	fork_lock(&lock);
 	if (n_others++ % LOOK_EACH == 0) {
 		drop_closed();
 		for (unsigned int i = 0; i < N_SOCKETS; i++)
 			any |= sockets[i].ino != 0;
 		atomic_store_explicit(&exist, any, memory_order_relaxed);
 	}
-	pthread_mutex_unlock(&lock);
+	fork_unlock(&lock);
 }
 
 bool
@@ -228,7 +229,7 @@ add(int fd)
 
 	if (raw_fstat(fd, &st) != 0)
 		return -errno;
-	pthread_mutex_lock(&lock);
+	fork_lock(&lock);
 	/* an entry of a closed socket, if the kernel has reused the inode number */
 	s = find_inode(&st);
 	if (s == NULL)
@@ -244,7 +245,7 @@ add(int fd)
 	} else {
 		rc = -ENFILE;
 	}
-	pthread_mutex_unlock(&lock);
+	fork_unlock(&lock);
 	return rc;
 }
 
@@ -476,11 +477,11 @@ nl_socket_was_read(int fd)
 void
 nl_sockets_fork_prepare(void)
 {
-	pthread_mutex_lock(&lock);
+	fork_lock(&lock);
 }
 
 void
 nl_sockets_fork_done(void)
 {
-	pthread_mutex_unlock(&lock);
+	fork_unlock(&lock);
 }

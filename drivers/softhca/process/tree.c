@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "devices.h"
+#include "fork_lock.h"
 #include "log.h"
 #include "raw.h"
 #include "tree_files.h"
@@ -437,12 +438,12 @@ find(bool may_make)
 
 	if (path != NULL)
 		return path;
-	(void)pthread_mutex_lock(&lock);
+	fork_lock(&lock);
 	path = atomic_load(&current);
 	if (path == NULL && !failed && !use_inherited() && may_make)
 		make();
 	path = atomic_load(&current);
-	(void)pthread_mutex_unlock(&lock);
+	fork_unlock(&lock);
 	return path;
 }
 
@@ -487,7 +488,7 @@ tree_need(const char *name)
 
 	if (path == NULL || (atomic_load(&made) & need) != 0)
 		return;
-	(void)pthread_mutex_lock(&lock);
+	fork_lock(&lock);
 	path = atomic_load(&current);
 	if ((atomic_load(&made) & need) == 0) {
 		if (need == GIDS)
@@ -496,7 +497,7 @@ tree_need(const char *name)
 			(void)tree_files_merge(path, machine_root, merged[__builtin_ctz(need)]);
 		atomic_fetch_or(&made, need);
 	}
-	(void)pthread_mutex_unlock(&lock);
+	fork_unlock(&lock);
 }
 
 void
@@ -504,14 +505,14 @@ tree_make_own(void)
 {
 	if (atomic_load(&current_is_own))
 		return;
-	(void)pthread_mutex_lock(&lock);
+	fork_lock(&lock);
 	if (atomic_load(&current) == inherited.path && !failed)
 		make();
 	else if (atomic_load(&current) == NULL && inherited.path[0] != '\0') {
 		inherited.path[0] = '\0';
 		tell_children(own.path);
 	}
-	(void)pthread_mutex_unlock(&lock);
+	fork_unlock(&lock);
 }
 
 bool
@@ -564,13 +565,13 @@ tree_remove(void)
 void
 tree_fork_prepare(void)
 {
-	(void)pthread_mutex_lock(&lock);
+	fork_lock(&lock);
 }
 
 void
 tree_fork_parent(void)
 {
-	(void)pthread_mutex_unlock(&lock);
+	fork_unlock(&lock);
 }
 
 /*
@@ -590,5 +591,5 @@ tree_fork_child(void)
 	choose_name();
 	if (atomic_load(&current) == NULL)
 		tell_children(inherited.path[0] != '\0' ? inherited.path : own.path);
-	(void)pthread_mutex_unlock(&lock);
+	fork_unlock(&lock);
 }

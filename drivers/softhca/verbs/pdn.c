@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bitmap.h"
+#include "fork_lock.h"
 
 #define MAX_PDN (1 << 16)
 
@@ -20,7 +21,7 @@ pdn_take(struct softhca_dev *dev)
 {
 	uint32_t i = dev->index, pdn = 0;
 
-	pthread_mutex_lock(&lock);
+	fork_lock(&lock);
 	for (uint32_t n = 0; n < MAX_PDN; n++) {
 		uint32_t candidate = next[i]++ % MAX_PDN;
 
@@ -30,33 +31,33 @@ pdn_take(struct softhca_dev *dev)
 		pdn = candidate;
 		break;
 	}
-	pthread_mutex_unlock(&lock);
+	fork_unlock(&lock);
 	return pdn != 0 ? (int)pdn : -ENOSPC;
 }
 
 void
 pdn_give(struct softhca_dev *dev, uint32_t pdn)
 {
-	pthread_mutex_lock(&lock);
+	fork_lock(&lock);
 	bitmap_remove(used[dev->index], pdn);
-	pthread_mutex_unlock(&lock);
+	fork_unlock(&lock);
 }
 
 void
 pdn_fork_prepare(void)
 {
-	pthread_mutex_lock(&lock);
+	fork_lock(&lock);
 }
 
 void
 pdn_fork_parent(void)
 {
-	pthread_mutex_unlock(&lock);
+	fork_unlock(&lock);
 }
 
 void
 pdn_fork_child(void)
 {
 	memset(used, 0, sizeof(used));
-	pthread_mutex_unlock(&lock);
+	fork_unlock(&lock);
 }

@@ -11,6 +11,7 @@
 
 #include "bitmap.h"
 #include "call.h"
+#include "fork_lock.h"
 #include "hca.h"
 
 struct object_uar *
@@ -124,7 +125,7 @@ range(const struct object *obj)
 void
 uverbs_mapped(struct softhca_ctx *ctx, void *at, size_t len, uint64_t offset)
 {
-	pthread_mutex_lock(&ctx->lock);
+	fork_lock(&ctx->lock);
 	for (size_t i = 0; !ctx->dead && i < len; i += CTX_PAGE) {
 		uint64_t page = (offset + i) / CTX_PAGE;
 		const uint32_t id = (uint32_t)(page - CTX_UAR_OFFSET / CTX_PAGE);
@@ -139,7 +140,7 @@ uverbs_mapped(struct softhca_ctx *ctx, void *at, size_t len, uint64_t offset)
 		if (uar != NULL)
 			softhca_watch_uar(uar->uar, (char *)at + i);
 	}
-	pthread_mutex_unlock(&ctx->lock);
+	fork_unlock(&ctx->lock);
 }
 
 static const struct attr_spec alloc_attrs[] = {

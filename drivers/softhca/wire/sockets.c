@@ -2,18 +2,18 @@
 /* The lock between sockets and fork(2). */
 #include "sockets.h"
 
-#include <pthread.h>
+#include "fork_lock.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 void
 sockets_lock(void)
 {
-	pthread_mutex_lock(&lock);
+	fork_lock(&lock);
 }
 
 void
 sockets_unlock(void)
 {
-	pthread_mutex_unlock(&lock);
+	fork_unlock(&lock);
 }

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The sockets by which processes reach each other, at moments that are rare: fork(2) while another
- * process connects, too few file descriptors, and a change of the user. The test itself connects to
+ * process connects, too few file descriptors, a change of the user, and fork(2) with handlers of
+ * other libraries. The test itself connects to
  * the name of the adapter's block of QP numbers, "\0softhca/qpn/BLOCK" (unix(7)). Each case runs in
  * its own process.
  */
 #include <fcntl.h>
+#include <linux/netlink.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 
@@ -122,6 +127,66 @@ case_fork(void)
 		CHECK_EQ(kill(connecting[i], SIGKILL), 0);
 		CHECK_EQ(waitpid(connecting[i], &status, 0), connecting[i]);
 	}
+}
+
+/* ---- handlers of other libraries */
+
+static bool handlers_act;
+
+/* Calls that the adapter answers, and calls for which it looks whether it has to answer. */
+static void
+use_files(void)
+{
+	const int netlink = handlers_act ? socket(AF_NETLINK, SOCK_RAW, NETLINK_RDMA) : -1;
+	char path[64], text[256];
+	struct stat st;
+	void *page;
+	FILE *f;
+
+	if (!handlers_act)
+		return;
+	alarm(CHECK_PATIENCE_MS / 1000); /* a child of fork(2) has no alarm */
+	for (int fd = 0; fd < MAX_FDS; fd++) {
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		if (fstat(fd, &st) == 0 && !S_ISCHR(st.st_mode))
+			CHECK(readlink(path, text, sizeof(text)) > 0);
+	}
+	f = fopen("/sys/class/infiniband/mlx5_0/node_type", "r");
+	CHECK(f != NULL && fgets(text, sizeof(text), f) != NULL && text[0] == '1');
+	fclose(f);
+	page = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	page = mremap(page, 4096, 1 << 20, MREMAP_MAYMOVE);
+	CHECK(page != MAP_FAILED && munmap(page, 1 << 20) == 0);
+	CHECK(netlink >= 0 && close(netlink) == 0);
+}
+
+static void
+add_handlers(int argc, char **argv, char **env)
+{
+	(void)pthread_atfork(use_files, use_files, use_files);
+}
+
+/*
+ * These handlers are added before those of the adapter, as by a library whose constructor runs
+ * earlier. So they run while the adapter has its locks (pthread_atfork(3)).
+ */
+__attribute__((section(".preinit_array"), used)) static void (*const add_early)(int, char **,
+	char **) = add_handlers;
+
+static void
+case_handlers(void)
+{
+	pid_t child;
+	int status;
+
+	(void)open_number();
+	handlers_act = true;
+	child = fork();
+	CHECK(child >= 0);
+	if (child == 0)
+		_exit(check_failures == 0 ? 0 : 1);
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK_EQ(status, 0);
 }
 
 /* ---- too few descriptors */
@@ -304,6 +369,12 @@ run_fork(void)
 }
 
 static void
+run_handlers(void)
+{
+	run(case_handlers);
+}
+
+static void
 run_reserve(void)
 {
 	run(case_reserve);
@@ -324,10 +395,12 @@ main(int argc, char **argv)
 	static const struct check_case pumped[] = {
 		{"the reserved descriptor is made again after it was lost", run_reserve},
 		{"peers see the user that the process has now", run_user},
+		{"other libraries' handlers of fork(2) may use the adapter's files", run_handlers},
 	};
 	static const struct check_case threaded[] = {
 		{"a child of fork(2) has no socket that its parent's adapter had just accepted",
 			run_fork},
+		{"other libraries' handlers of fork(2) may use the adapter's files", run_handlers},
 	};
 
 	if (pair_is_pumped())
