@@ -298,8 +298,8 @@ const struct probe probe_encryption[] = {
 		"applies it.",
 		"A program that uses an order outside the manual page's table may get other bytes; Gantry uses those of the table.",
 		NULL,
-		"a card may treat an order that its manual does not list in another way, and the "
-		"bytes alone do not show this."},
+		"a card may apply an order differently if its manual does not list the order, and "
+		"the bytes alone do not show this."},
 	{"xts-tweak-address",
 		"The tweak of a data unit is the initial tweak plus the unit's number, counted "
 		"from the key's address 0.",

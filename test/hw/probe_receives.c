@@ -118,7 +118,7 @@ const struct probe probe_receives[] = {
 		srq_limit_at_once},
 	{"send-stops-midway",
 		"The sender of a SEND may stop midway. No other SEND then uses the receive that this "
-		"SEND took from an SRQ. The receive is flushed with the queue pair of the SEND.",
+		"SEND took from an SRQ. The receive is flushed with the responder's queue pair.",
 		"If a peer dies in the middle of a SEND, Gantry may get the SEND's receive back "
 		"at another time, or another SEND may fill it.",
 		NULL, "a program cannot stop a card between two packets."},

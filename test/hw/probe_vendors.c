@@ -85,8 +85,7 @@ const struct probe probe_vendors[] = {
 		"Vendor syndromes are for people who read logs; a program must judge by the status.",
 		invalidate},
 	{"vendor-opcode",
-		"A WQE with an opcode that the adapter does not have has the vendor syndrome "
-		"0x71.",
+		"A WQE whose opcode the device does not know fails with the vendor syndrome 0x71.",
 		"Vendor syndromes are for people who read logs; a program must judge by the status.",
 		opcode},
 	{"vendor-others",
