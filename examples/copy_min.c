@@ -84,8 +84,9 @@ main(int argc, char **argv)
 	rc = rte_eal_init(argc, argv);
 	if (rc < 0) {
 		fprintf(stderr,
-			"copy_min: without huge pages, start it so: copy_min --no-huge -m 64\n");
-		return failed("rte_eal_init()", -rte_errno);
+			"copy_min: EAL did not start: the lines above say why. Without huge pages, add "
+			"--no-huge -m 64. While another DPDK program runs, add --file-prefix NAME.\n");
+		return 1;
 	}
 	/*
 	 * Defaults: the first mlx5 device. If the machine has none, this is the emulated device of

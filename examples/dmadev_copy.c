@@ -130,8 +130,14 @@ main(int argc, char **argv)
 	int rc;
 
 	rc = rte_eal_init(argc, argv);
-	if (rc < 0)
-		return failed("rte_eal_init()", -rte_errno);
+	if (rc < 0) {
+		fprintf(stderr,
+			"dmadev_copy: EAL did not start: the lines above say why. If a line says that it "
+			"failed to parse device dma_mlx5_0, the driver is not loaded: add -d "
+			"librte_dma_mlx5.so. Without huge pages, add --no-huge -m 64. While another DPDK "
+			"program runs, add --file-prefix NAME.\n");
+		return 1;
+	}
 	memory = rte_zmalloc("pages", 2 * N_PAGES * PAGE_LEN, PAGE_LEN);
 	if (memory == NULL)
 		return failed("rte_zmalloc()", -ENOMEM);

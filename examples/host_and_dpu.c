@@ -211,7 +211,12 @@ main(int argc, char **argv)
 	int used;
 
 	used = rte_eal_init(argc, argv);
-	check("rte_eal_init()", used < 0 ? -rte_errno : 0);
+	if (used < 0) {
+		fprintf(stderr,
+			"host_and_dpu: EAL did not start: the lines above say why. Without huge pages, add "
+			"--no-huge -m 64. While another DPDK program runs, add --file-prefix NAME.\n");
+		return 1;
+	}
 	argc -= used;
 	argv += used;
 	if (argc == 1) {

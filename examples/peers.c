@@ -200,8 +200,10 @@ main(int argc, char **argv)
 		printf("peers: gantry_before_eal(): %s\n", rte_strerror(-rc));
 	rc = rte_eal_init(argc, argv);
 	if (rc < 0) {
-		fprintf(stderr, "peers: without huge pages, start it so: peers --no-huge -m 64\n");
-		return failed("rte_eal_init()", -rte_errno);
+		fprintf(stderr,
+			"peers: EAL did not start: the lines above say why. Without huge pages, add "
+			"--no-huge -m 64. While another DPDK program runs, add --file-prefix NAME.\n");
+		return 1;
 	}
 	rc = gantry_create(NULL, &g);
 	if (rc < 0)

@@ -136,8 +136,9 @@ main(int argc, char **argv)
 	rc = rte_eal_init(argc, argv);
 	if (rc < 0) {
 		fprintf(stderr,
-			"ring_pipeline: without huge pages, start it so: ring_pipeline --no-huge -m 64 --lcores '(0-2)@0'\n");
-		return failed("rte_eal_init()", -rte_errno);
+			"ring_pipeline: EAL did not start: the lines above say why. Without huge pages, add "
+			"--no-huge -m 64 --lcores '(0-2)@0'. While another DPDK program runs, add --file-prefix NAME.\n");
+		return 1;
 	}
 	if (rte_lcore_count() <= N_STAGES) {
 		fprintf(stderr,

@@ -270,8 +270,9 @@ main(int argc, char **argv)
 		printf("sig_target: gantry_before_eal() does nothing here\n");
 	if (rte_eal_init(argc, argv) < 0) {
 		fprintf(stderr,
-			"sig_target: without huge pages, start it so: sig_target --no-huge -m 64\n");
-		check("rte_eal_init()", -rte_errno);
+			"sig_target: EAL did not start: the lines above say why. Without huge pages, add "
+			"--no-huge -m 64. While another DPDK program runs, add --file-prefix NAME.\n");
+		return 1;
 	}
 	check("gantry_create()", gantry_create(NULL, &g));
 	check("gantry_mem_register()",

@@ -139,8 +139,9 @@ main(int argc, char **argv)
 	rc = rte_eal_init(argc, argv);
 	if (rc < 0) {
 		fprintf(stderr,
-			"strided: without huge pages, start it so: strided --no-huge -m 64\n");
-		return failed("rte_eal_init()", -rte_errno);
+			"strided: EAL did not start: the lines above say why. Without huge pages, add "
+			"--no-huge -m 64. While another DPDK program runs, add --file-prefix NAME.\n");
+		return 1;
 	}
 	rc = gantry_create(NULL, &g);
 	if (rc < 0)

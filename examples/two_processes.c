@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -65,6 +66,36 @@ check_system(const char *call, int rc)
 	return rc;
 }
 
+/**
+ * Binds s to a name. A process that was killed has left its socket at PATH: such a socket is
+ * removed. A connection attempt tells it from the socket of a running process (unix(7)): the first
+ * gives ECONNREFUSED. The second gives EPROTOTYPE, because a datagram socket cannot connect to a
+ * stream socket. So the attempt does not disturb the running process.
+ */
+static void
+bind_to(int s, const struct sockaddr_un *name)
+{
+	const int probe = check_system("socket(2)", socket(AF_UNIX, SOCK_DGRAM, 0));
+	const int rc = connect(probe, (const struct sockaddr *)name, sizeof(*name));
+	struct stat st;
+
+	if (rc == 0 || errno == EPROTOTYPE) {
+		fprintf(stderr,
+			"two_processes: another process listens at %s. End it, or use another PATH.\n",
+			name->sun_path);
+		exit(1);
+	}
+	/* A file that is no socket also gives ECONNREFUSED. */
+	if (errno == ECONNREFUSED && lstat(name->sun_path, &st) == 0 && S_ISSOCK(st.st_mode))
+		unlink(name->sun_path);
+	close(probe);
+	if (bind(s, (const struct sockaddr *)name, sizeof(*name)) == 0)
+		return;
+	fprintf(stderr, "two_processes: cannot make a socket at %s: %s. Use another PATH.\n",
+		name->sun_path, strerror(errno));
+	exit(1);
+}
+
 /** Returns a socket that is connected to the other process. */
 static int
 meet(bool listens, const char *path)
@@ -73,17 +104,22 @@ meet(bool listens, const char *path)
 	struct sockaddr_un name = {.sun_family = AF_UNIX};
 	int fd;
 
-	snprintf(name.sun_path, sizeof(name.sun_path), "%s", path);
+	if (strlen(path) >= sizeof(name.sun_path)) {
+		fprintf(stderr, "two_processes: the path is longer than %zu bytes: %s\n",
+			sizeof(name.sun_path) - 1, path);
+		exit(1);
+	}
+	strcpy(name.sun_path, path);
 	if (!listens) {
 		if (connect(s, (struct sockaddr *)&name, sizeof(name)) == 0)
 			return s;
 		fprintf(stderr,
-			"two_processes: nothing listens at %s: %s. Start first the process that listens: "
+			"two_processes: cannot connect to %s: %s. First start the process that listens: "
 			"two_processes [EAL OPTIONS] -- listen %s\n",
 			path, strerror(errno), path);
 		exit(1);
 	}
-	check_system("bind(2)", bind(s, (struct sockaddr *)&name, sizeof(name)));
+	bind_to(s, &name);
 	check_system("listen(2)", listen(s, 1));
 	printf("two_processes: listening at %s\n", path);
 	fflush(stdout);
@@ -205,7 +241,12 @@ main(int argc, char **argv)
 	int n, fd;
 
 	n = rte_eal_init(argc, argv);
-	check("rte_eal_init()", n >= 0 ? 0 : -rte_errno);
+	if (n < 0) {
+		fprintf(stderr,
+			"two_processes: EAL did not start: the lines above say why. Without huge pages, add "
+			"--no-huge -m 64. While another DPDK program runs, add --file-prefix NAME.\n");
+		return 1;
+	}
 	listens = argc - n == 3 && strcmp(argv[n + 1], "listen") == 0;
 	connects = argc - n == 3 && strcmp(argv[n + 1], "connect") == 0;
 	if (!listens && !connects) {

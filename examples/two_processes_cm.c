@@ -210,7 +210,12 @@ main(int argc, char **argv)
 	int n;
 
 	n = rte_eal_init(argc, argv);
-	check("rte_eal_init()", n >= 0 ? 0 : -rte_errno);
+	if (n < 0) {
+		fprintf(stderr,
+			"two_processes_cm: EAL did not start: the lines above say why. Without huge pages, add "
+			"--no-huge -m 64. While another DPDK program runs, add --file-prefix NAME.\n");
+		return 1;
+	}
 	argc -= n;
 	argv += n;
 	listens = argc == 3 && strcmp(argv[1], "listen") == 0;

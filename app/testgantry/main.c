@@ -17,7 +17,6 @@
 
 #include <rte_common.h>
 #include <rte_eal.h>
-#include <rte_errno.h>
 
 #include "prompt.h"
 #include "job.h"
@@ -279,7 +278,7 @@ start_eal(const struct args *eal, const struct options *o, unsigned int n_lcores
 	free(argv); /* EAL keeps pointers to the strings, so they stay allocated */
 	if (rc >= 0)
 		return 0;
-	error_print("EAL did not start: %s; its lines above say why.", rte_strerror(rte_errno));
+	error_print("EAL did not start; its lines above say why.");
 	fprintf(stderr,
 		"  without huge pages:      add --no-huge -m 512 before '--'\n"
 		"  with another DPDK program running:  add --file-prefix NAME\n"

@@ -130,7 +130,7 @@ sum_print(const struct options *o, struct sig_sum *s)
 		       "\n",
 			o->encrypt == ENCRYPT_DATA ? "data" : "data with their signatures",
 			s->n_keys);
-	printf("  %-34s %14s %14s\n", "", "pipelined", "waiting");
+	printf("  %-34s %14s %14s\n", "counts of transactions", "pipelined", "waiting");
 	print_latencies(s, STORE_GOOD, "stored, good response");
 	print_latencies(s, STORE_BAD, "stored, bad response");
 	print_latencies(s, FETCH_GOOD, "fetched, good response");

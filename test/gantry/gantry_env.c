@@ -11,7 +11,6 @@
 
 #include <rte_cycles.h>
 #include <rte_eal.h>
-#include <rte_errno.h>
 #include <rte_log.h>
 #include <rte_malloc.h>
 #include <rte_ring.h>
@@ -100,11 +99,11 @@ init(unsigned int n_workers, char *telemetry, char *prefix)
 		return;
 	}
 	fprintf(stderr,
-		"EAL did not start: %s. Its lines above say why.\n"
+		"EAL did not start. Its lines above say why.\n"
 		"The engine's tests need it; it was given %s -m 64 --lcores %s.\n"
 		"Check that DPDK is installed as doc/building.md says, that /var/run/dpdk or\n"
 		"$XDG_RUNTIME_DIR is writable, and that 64 MiB of memory can be locked or mapped.\n",
-		rte_strerror(rte_errno), argv[1], lcores);
+		argv[1], lcores);
 	exit(1);
 }
 

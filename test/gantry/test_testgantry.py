@@ -639,6 +639,7 @@ class SignatureCase(Case):
         self.assertIn(text, result.out)
         # If signatures are on the wire, blocks are first stored with corruptions, and then without.
         n_stores, all_refused = n if wire == "none" else 2 * n, sum(refused.values())
+        self.assertRegex(result.out, r"(?m)^  counts of transactions +pipelined +waiting$")
         rows = self.rows(result)
         for name, count in {"stored, good response": n_stores - refused["wire"], "stored, bad response": refused["wire"],
             "fetched, good response": n - refused["disk"], "fetched, bad response": refused["disk"],
@@ -1156,6 +1157,10 @@ class Refusals(Case):
         result = run(["--lcores=0@0,1@0", "--no-huge", "--iova-mode=none", "--",
             "--out", self.out, self.source])
         self.check_refused(result, "--no-huge -m 512", "--file-prefix")
+        # EAL sets no rte_errno here.
+        result = run(["--lcores=0@0,1@0", "--no-huge", "-m", "64", "--proc-type=secondary", "--file-prefix=nobody", "--",
+            "--out", self.out, self.source])
+        self.check_refused(result, "EAL did not start; its lines above say why", "--file-prefix")
 
     def test_buffers_larger_than_memory(self):
         result = move("--out", self.out, "--chunk", "1G", "--depth", 16384, self.source)

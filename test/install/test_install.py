@@ -259,6 +259,9 @@ class Install(unittest.TestCase):
         said = run(self.own.bin('softhca'), program, *EAL, '-d', 'librte_dma_mlx5.so', '--vdev', 'dma_mlx5_0',
                    LD_LIBRARY_PATH=before('LD_LIBRARY_PATH', self.own.libdir))
         self.check_copied(said)
+        said = run(program, *EAL, '--vdev', 'dma_mlx5_0', status=1)
+        self.assertIn('EAL: failed to parse device "dma_mlx5_0"', said)
+        self.assertIn('the driver is not loaded: add -d librte_dma_mlx5.so.', said)
 
     def test_a_program_with_DPDK_inside_has_the_driver_inside(self):
         program, libraries = self.make(self.own, 'dmadev_copy', 'gcc', True, ['librte_dma_mlx5'], self.example('dmadev_copy'))

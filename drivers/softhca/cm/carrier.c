@@ -223,11 +223,12 @@ carrier_accept(int listening_fd)
 {
 	static bool said, said_full;
 	pid_t pid;
-	int fd;
+	int fd, err;
 
 	/*
 	 * Another thread of the program may take the descriptor that turn_away() frees for a
-	 * moment. Then the reserve is made again here.
+	 * moment. Then the reserve is made again here, or after the accepted connections if a
+	 * descriptor has become free meanwhile.
 	 */
 	make_spare();
 	while ((fd = raw_accept(listening_fd, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0) {
@@ -243,12 +244,14 @@ carrier_accept(int listening_fd)
 		else
 			n_accepted++;
 	}
-	if (errno != EMFILE && errno != ENFILE)
+	err = errno;
+	make_spare();
+	if (err != EMFILE && err != ENFILE)
 		return;
 	if (!said)
 		softhca_log("rdma_cm: too few descriptors (%s): other processes cannot connect. "
 			    "Allow more by `ulimit -n`",
-			strerror(errno));
+			strerror(err));
 	said = true;
 	while (turn_away(listening_fd))
 		;

@@ -410,7 +410,7 @@ fault_file_check(char err[FAULT_FILE_ERR_LEN])
 	pthread_mutex_lock(&lock);
 	rc = file_parse(list, &n, err);
 	pthread_mutex_unlock(&lock);
-	return rc;
+	return rc < 0 ? rc : (int)n;
 }
 
 void

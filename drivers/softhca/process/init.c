@@ -32,6 +32,7 @@ static _Atomic bool active, announced;
  * are none.
  */
 static char not_taken[1024];
+static int n_faults; /* number of faults that the file in SOFTHCA_FAULTS lists at the start */
 
 bool
 softhca_active(void)
@@ -43,13 +44,16 @@ static void
 announce(void)
 {
 	const uint32_t ipv4 = config.port_ipv4[0][0];
-	char gid[32] = "";
+	char gid[32] = "", faults[48] = "";
 
 	if (ipv4 != 0)
 		snprintf(gid, sizeof(gid), ", GID %u.%u.%u.%u", ipv4 >> 24, ipv4 >> 16 & 255,
 			ipv4 >> 8 & 255, ipv4 & 255);
-	softhca_log("no mlx5 device here, emulating %u (mlx5_0, part %u%s)", config.devices,
-		config.part_id, gid);
+	if (n_faults != 0)
+		snprintf(faults, sizeof(faults), "; SOFTHCA_FAULTS lists %d fault%s", n_faults,
+			n_faults == 1 ? "" : "s");
+	softhca_log("no mlx5 device here, emulating %u (mlx5_0, part %u%s%s)", config.devices,
+		config.part_id, gid, faults);
 	if (not_taken[0] != '\0')
 		softhca_log("the card profile %s also has what no setting can express: %s",
 			config.like, not_taken);
@@ -127,7 +131,8 @@ static void __attribute__((constructor)) bring_up(void)
 	 * The file of faults is checked after the list of adapters was made, because the file may
 	 * refer to adapters and ports.
 	 */
-	if (fault_file_check(fault_err) != 0) {
+	n_faults = fault_file_check(fault_err);
+	if (n_faults < 0) {
 		softhca_log("SOFTHCA_FAULTS: %s", fault_err);
 		softhca_devices_set(devices, 0);
 		stay_down();

@@ -322,6 +322,7 @@ accept_all(struct wire *wire, int name)
 	do
 		err = accept_one(wire, name);
 	while (err == 0);
+	restore_spare(wire);
 	if (err != -EMFILE && err != -ENFILE)
 		return;
 	if (!atomic_exchange(&said, true))

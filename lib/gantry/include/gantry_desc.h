@@ -224,7 +224,7 @@ struct gantry_desc {
 	uint64_t len;        /**< bytes */
 	uint32_t remote_key; /**< key from gantry_mem_remote_key() at the peer */
 	uint32_t imm;        /**< immediate data with any value; or a key of the peer */
-	uint64_t arg[2];     /**< operands, as in the table above */
+	uint64_t arg[2];     /**< operands, as in the table at the head of gantry_desc.h */
 } __attribute__((aligned(64)));
 
 static_assert(sizeof(struct gantry_desc) == 64, "a descriptor is one cache line");
@@ -256,11 +256,11 @@ enum gantry_status {
 	/** For a transaction that encrypts: there is no such DEK, or the DEK is retired. */
 	GANTRY_BAD_DEK,
 	/**
-	 * The operation does not take this len (the table above), or address + len overflows. RAW:
-	 * len is not 16 times DS, or the send queue is too short for two such WQEs. COPY_SG: a list
-	 * has no entry, too many entries, or not len bytes. TXN: there are too many buffers or
-	 * parts; or buffers, signatures or parts do not have the number of bytes, whole blocks or
-	 * whole data units that the profile and len require.
+	 * The operation does not take this len (the table at the head of gantry_desc.h), or address
+	 * + len overflows. RAW: len is not 16 times DS, or the send queue is too short for two such
+	 * WQEs. COPY_SG: a list has no entry, too many entries, or not len bytes. TXN: there are
+	 * too many buffers or parts; or buffers, signatures or parts do not have the number of
+	 * bytes, whole blocks or whole data units that the profile and len require.
 	 */
 	GANTRY_BAD_LENGTH,
 	/**

@@ -444,13 +444,19 @@ class Settings(Case):
         with open(path, 'w', encoding='ascii') as f:
             f.write('# none\nrefuse call=query_device errno=5 times=1\n')
         result = self.run_on('ibv_devinfo', SOFTHCA_FAULTS=path, SOFTHCA_LOG_FAULTS='1')
-        self.assertIn(SAYS_SO, result.stderr)
+        self.assertRegex(result.stderr, SAYS_SO + r' 1 \(mlx5_0, part 41692, GID [0-9.]+; SOFTHCA_FAULTS lists 1 fault\)\n')
         self.assertIn('the fault "refuse call=query_device errno=5 times=1" strikes', result.stderr)
         result = self.run_on('ibv_devinfo', SOFTHCA_FAULTS=path)
         self.assertNotIn('strikes', result.stderr)
         with open(path, 'w', encoding='ascii') as f:
             f.write('port_down port=2 device=1\n')
+        with open(path, 'a', encoding='ascii') as f:
+            f.write('drop op=9\n')
         result = self.run_on('ibv_devinfo', SOFTHCA_FAULTS=path, SOFTHCA_DEVICES='2', SOFTHCA_PORTS='2')
+        self.assertIn('; SOFTHCA_FAULTS lists 2 faults)\n', result.stderr)
+        with open(path, 'w', encoding='ascii') as f:
+            f.write('# nothing\n')
+        self.assertNotIn('SOFTHCA_FAULTS', self.run_on('ibv_devinfo', SOFTHCA_FAULTS=path).stderr)
         self.assertEqual(result.stdout.count('PORT_ACTIVE'), 3, result.stderr)
 
 

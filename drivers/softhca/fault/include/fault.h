@@ -43,7 +43,8 @@ void fault_init(const struct softhca_config *cfg);
 
 /*
  * Checks the control file, if there is one. Call this before the adapters exist, when they are only
- * listed. Returns 0, or -errno if the file is missing or malformed: then err is the reason.
+ * listed. Returns the number of faults that the file lists (0 without a file), or -errno if the
+ * file is missing or malformed: then err is the reason.
  */
 int fault_file_check(char err[FAULT_FILE_ERR_LEN]);
 
