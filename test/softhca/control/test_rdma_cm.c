@@ -824,12 +824,14 @@ ends(int s, int wait_ms)
 	return poll(&p, 1, wait_ms) == 1 && recv(s, &byte, 1, 0) == 0;
 }
 
-/* Waits until the process has n descriptors, or n - 1 if the connection s, at least 0, has ended. */
+/* Waits until the process has n descriptors, less those of s[0] and s[1] that have ended. */
 static void
-await_fds(unsigned int n, int s)
+await_fds(unsigned int n, const int s[2])
 {
-	for (unsigned int ms = 0; count_fds() != n - (s >= 0 && ends(s, 0)); ms++) {
-		CHECK(ms < CHECK_PATIENCE_MS, "%u descriptors", count_fds());
+	unsigned int ms = 0;
+
+	while (count_fds() != n - (s != NULL ? ends(s[0], 0) + ends(s[1], 0) : 0)) {
+		CHECK(ms++ < CHECK_PATIENCE_MS, "%u descriptors", count_fds());
 		usleep(1000);
 	}
 }
@@ -857,14 +859,14 @@ few_descriptors(void)
 	CHECK(ends(s[0], CHECK_PATIENCE_MS), "the reserve is there");
 	limit(1);
 	connect_raw(s[1], port);
-	await_fds(FEW_FDS - 1, -1); /* the reserve is lost */
+	await_fds(FEW_FDS - 1, NULL); /* the reserve is lost */
 	/*
-	 * Descriptors are free again. So the connections are accepted, and a reserve is made. s[1]
-	 * is closed if the limit is raised before the adapter has noticed that the reserve is lost.
+	 * Descriptors are free again. So the connections are accepted, and a reserve is made. A
+	 * connection is closed instead if the adapter has not noticed yet.
 	 */
 	limit(FEW_FDS + 8);
 	connect_raw(s[2], port);
-	await_fds(FEW_FDS + 2, s[1]);
+	await_fds(FEW_FDS + 2, &s[1]);
 	fill();
 	connect_raw(s[3], port);
 	CHECK(ends(s[3], CHECK_PATIENCE_MS), "the reserve is there again");
