@@ -5,12 +5,14 @@
  */
 #include "pair_address.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -65,6 +67,16 @@ address_split(const char *option, const char *text, char host[ADDRESS_LEN], char
 	return 0;
 }
 
+/* Returns true if the port is a number above 65535, of which getaddrinfo(3) takes the low bits. */
+static bool
+is_too_large(const char *port)
+{
+	char *end;
+	const unsigned long number = strtoul(port, &end, 10);
+
+	return isdigit(port[0]) && *end == '\0' && number > UINT16_MAX;
+}
+
 static int
 parse_host(const char *option, const char *text, struct address *a)
 {
@@ -78,6 +90,11 @@ parse_host(const char *option, const char *text, struct address *a)
 
 	if (address_split(option, text, host, port) != 0)
 		return -1;
+	if (is_too_large(port)) {
+		error_print("--%s: there is no port %s: the largest one is %u", option,
+			quote_value(port), UINT16_MAX);
+		return -1;
+	}
 	rc = getaddrinfo(host[0] != '\0' ? host : NULL, port, &hints, &found);
 	if (rc != 0) {
 		error_print("--%s: there is no address %s, port %s: %s", option, quote_value(host),

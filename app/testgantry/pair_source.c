@@ -202,11 +202,15 @@ source_is_done(struct source *s)
 void
 source_progress(struct source *s, struct progress *p)
 {
+	uint64_t total;
+
 	pthread_mutex_lock(&s->lock);
+	total = s->set->bytes - s->bytes_in_holes;
 	*p = (struct progress){
 		.verb = "sent",
-		.bytes_moved = s->bytes_moved,
-		.bytes_total = s->set->bytes - s->bytes_in_holes,
+		/* The last answers may come after the other process has verified all files. */
+		.bytes_moved = source_is_done(s) ? total : s->bytes_moved,
+		.bytes_total = total,
 		.bytes_in_holes = s->bytes_in_holes,
 		.files_verified = s->n_verified,
 		.files_total = s->set->n,

@@ -27,13 +27,28 @@ check_conf(const struct gantry_cm_listen_conf *conf)
 	return -EINVAL;
 }
 
+/* Returns true if the address stands for all addresses of the machine. */
+static bool
+is_any(const struct sockaddr_storage *a)
+{
+	const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)a;
+
+	if (a->ss_family == AF_INET6)
+		return IN6_IS_ADDR_UNSPECIFIED(&six->sin6_addr);
+	return ((const struct sockaddr_in *)a)->sin_addr.s_addr == htonl(INADDR_ANY);
+}
+
 /* Logs why the address cannot be used. Returns the negative errno. */
 static int
 refuse_address(const struct sockaddr_storage *a)
 {
 	const struct gantry_cm_text text = gantry_cm_text_of((const struct sockaddr *)a);
 
-	switch (errno) {
+	/*
+	 * For a port that is in use, rdma_bind_addr(3) also fails with EADDRNOTAVAIL: if one of the
+	 * two addresses stands for all addresses (cma_check_port() of Linux's rdma_cm).
+	 */
+	switch (errno == EADDRNOTAVAIL && is_any(a) ? EADDRINUSE : errno) {
 	case EADDRINUSE:
 		LOG(ERR, "cannot listen at %s: another program does: use another port", text.text);
 		return -EADDRINUSE;
@@ -43,7 +58,8 @@ refuse_address(const struct sockaddr_storage *a)
 	case EHOSTUNREACH:
 		LOG(ERR,
 			"cannot listen at %s: the address belongs to no RDMA device of this "
-			"machine: use an address of a network interface of the device",
+			"machine, or another program listens at this port of all addresses: use an "
+			"address of a network interface of the device, or another port",
 			text.text);
 		return -EADDRNOTAVAIL;
 	default:

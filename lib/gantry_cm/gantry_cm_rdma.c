@@ -2,6 +2,7 @@
 /* Calls librdmacm, and converts its errors. */
 #include "gantry_cm_rdma.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -112,6 +113,16 @@ gantry_cm_event_wait(const struct rdma_event_channel *channel, int timeout_ms)
 
 /* ------------------------------------------------------------------ addresses and paths */
 
+/* Returns true if the port is a number above 65535, of which getaddrinfo(3) takes the low bits. */
+static bool
+is_too_large(const char *port)
+{
+	char *end;
+	const unsigned long number = strtoul(port, &end, 10);
+
+	return isdigit(port[0]) && *end == '\0' && number > UINT16_MAX;
+}
+
 int
 gantry_cm_address_find(const char *host, const char *port, bool passive, struct sockaddr_storage *a)
 {
@@ -123,6 +134,10 @@ gantry_cm_address_find(const char *host, const char *port, bool passive, struct 
 	struct rdma_addrinfo *found;
 	int rc;
 
+	if (is_too_large(port)) {
+		LOG(ERR, "there is no port %s: the largest one is %u", port, UINT16_MAX);
+		return -EADDRNOTAVAIL;
+	}
 	if (!passive && host == NULL)
 		host = THIS_MACHINE;
 	errno = 0;

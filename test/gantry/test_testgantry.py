@@ -1949,6 +1949,16 @@ class Pairs(PairCase):
             connect=["--burst", 1, "--via", "ring", source]))
         self.check_pair(pair, source)
 
+    def test_the_totals_are_equal_although_the_last_answers_are_late(self):
+        """The process that listens verifies the file while the adapter holds back its answers."""
+        faults = self.path("faults")
+        with open(faults, "w", encoding="ascii") as file:
+            file.write("late ms=1000 op=3\n")
+        pair, = self.start(Plan(connect=[self.make("in/a", 5 << 20)], envs=({"SOFTHCA_FAULTS": faults}, None)))
+        for result in pair.ends():
+            self.assertEqual(result.code, 0, result.out)
+            self.assertIn("1 file, 5.2 MB, ", result.out)
+
     def test_names_permissions_and_holes_are_kept(self):
         self.make("in/a/x", 100)
         self.make("in/b/x", 200)
@@ -2289,6 +2299,7 @@ class PairRefusals(PairCase):
             (["--connect", here, "--mode", "copy", file], "--mode copy: a copy stays in one process: use --mode write, read or send"), \
             (["--connect", here, "--mode", "sig", "--transport", "dc", file], "--transport: it has an effect only with --load, or when files move between two processes"), \
             (["--connect", here, "--chunk", "1G", file], "--chunk: between two processes at most"), \
+            (["--connect", "127.0.0.1:65536", file], "there is no port '65536': the largest one is 65535"), \
             (["--connect", here, "--copy-path", "mmo", file], "--copy-path: --mode write does not use it"), \
             (["--connect", "7400", file], "'7400' is no address"), \
             (["--connect", "7400", "--rdma-cm", file], "'7400' is no address"), \

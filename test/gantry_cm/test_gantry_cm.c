@@ -559,6 +559,8 @@ listen_and_refuse(void)
 	snprintf(board->port, sizeof(board->port), "%u", gantry_cm_listener_port(l));
 	REFUSED(gantry_cm_listen("127.0.0.1", board->port, NULL, &second), EADDRINUSE,
 		"another program does");
+	REFUSED(gantry_cm_listen(NULL, board->port, NULL, &second), EADDRINUSE,
+		"another program does");
 	CHECK_EQ(gantry_cm_request_get(l, 0, &r), -EAGAIN);
 	CHECK_EQ(gantry_cm_request_get(l, 20, &r), -EAGAIN);
 	meet();
@@ -799,6 +801,8 @@ listen_wrongly(void)
 		"there is no address nowhere.invalid");
 	REFUSED(gantry_cm_listen("127.0.0.1", "no-such-service", NULL, &l), EADDRNOTAVAIL,
 		"port no-such-service");
+	REFUSED(gantry_cm_listen("127.0.0.1", "65536", NULL, &l), EADDRNOTAVAIL,
+		"there is no port 65536");
 	/* 203.0.113.0/24 is for documentation: RFC 5737. */
 	REFUSED(gantry_cm_listen("203.0.113.7", "0", NULL, &l), EADDRNOTAVAIL,
 		"belongs to no RDMA device");

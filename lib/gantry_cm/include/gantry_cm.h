@@ -184,7 +184,8 @@ struct gantry_cm_info {
  * @retval -EINVAL
  *   port is NULL; or reserved bytes are not 0.
  * @retval -EADDRNOTAVAIL
- *   There is no such host or port; or the address belongs to no RDMA device of this machine.
+ *   There is no such host or port; or the address belongs to no RDMA device of this machine; or
+ *   another program listens at this port of all addresses.
  * @retval -EADDRINUSE
  *   Another program listens there.
  * @retval -ENODEV
