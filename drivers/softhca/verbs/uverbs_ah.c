@@ -10,6 +10,7 @@
 
 #include "call.h"
 #include "caps.h"
+#include "devices.h"
 #include "hca.h"
 #include "uverbs_pd.h"
 
@@ -18,29 +19,53 @@ struct object_ah {
 	struct object_pd *pd;
 };
 
-/*
- * Finds the Ethernet address of a GID; libmlx5 needs no more from the kernel. A link-local GID
- * contains the address. All other GIDs must belong to the adapter's own ports.
- */
-static int
-resolve_dmac(struct softhca_dev *dev, const uint8_t dgid[16], uint8_t dmac[6])
+/* Returns true if the port of the adapter has the GID. */
+static bool
+port_has(struct softhca_dev *dev, uint32_t port, const uint8_t gid[16])
+{
+	struct ib_uverbs_gid_entry entry;
+
+	for (uint32_t i = 0; caps_gid(dev, port, i, &entry) == 0; i++)
+		if (memcmp(entry.gid, gid, 16) == 0)
+			return true;
+	return false;
+}
+
+/* Takes the Ethernet address out of a link-local GID. Returns false if the GID is another one. */
+static bool
+take_dmac(const uint8_t gid[16], uint8_t dmac[6])
 {
 	static const uint8_t link_local[8] = {0xfe, 0x80};
 
-	if (memcmp(dgid, link_local, 8) == 0 && dgid[11] == 0xff && dgid[12] == 0xfe) {
-		dmac[0] = dgid[8] ^ 2;
-		dmac[1] = dgid[9];
-		dmac[2] = dgid[10];
-		memcpy(dmac + 3, dgid + 13, 3);
-		return 0;
-	}
-	for (uint32_t port = 1; port <= dev->cfg->ports; port++) {
-		struct ib_uverbs_gid_entry gid, local;
+	if (memcmp(gid, link_local, 8) != 0 || gid[11] != 0xff || gid[12] != 0xfe)
+		return false;
+	dmac[0] = gid[8] ^ 2;
+	dmac[1] = gid[9];
+	dmac[2] = gid[10];
+	memcpy(dmac + 3, gid + 13, 3);
+	return true;
+}
 
-		for (uint32_t i = 0; caps_gid(dev, port, i, &gid) == 0; i++)
-			if (memcmp(gid.gid, dgid, 16) == 0 && caps_gid(dev, port, 0, &local) == 0)
-				return resolve_dmac(dev, (const uint8_t *)local.gid, dmac);
-	}
+/*
+ * Finds the Ethernet address of a GID; libmlx5 needs no more from the kernel. A link-local GID
+ * contains the address. All other GIDs must belong to a port of an adapter of this process, whose
+ * first GID is link-local.
+ */
+static int
+resolve_dmac(const uint8_t dgid[16], uint8_t dmac[6])
+{
+	struct ib_uverbs_gid_entry local;
+	unsigned int n;
+	struct softhca_dev *devs = softhca_devices(&n);
+
+	if (take_dmac(dgid, dmac))
+		return 0;
+	for (unsigned int i = 0; i < n; i++)
+		for (uint32_t port = 1; port <= devs[i].cfg->ports; port++)
+			if (port_has(&devs[i], port, dgid) &&
+				caps_gid(&devs[i], port, 0, &local) == 0 &&
+				take_dmac((const uint8_t *)local.gid, dmac))
+				return 0;
 	return -ENETUNREACH;
 }
 
@@ -62,7 +87,7 @@ create(struct uverbs_call *call)
 	if (attr->is_global && caps_gid(dev, attr->port_num, attr->grh.sgid_index, &gid) != 0)
 		return -EINVAL;
 	if (dev->cfg->link_layer == SOFTHCA_LINK_ETHERNET)
-		rc = attr->is_global ? resolve_dmac(dev, attr->grh.dgid, mlx5.dmac) : -EINVAL;
+		rc = attr->is_global ? resolve_dmac(attr->grh.dgid, mlx5.dmac) : -EINVAL;
 	if (rc == 0 || rc == -ENETUNREACH)
 		softhca_note_address(dev, attr->grh.dgid, attr->dlid);
 	if (rc == 0)

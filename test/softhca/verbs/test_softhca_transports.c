@@ -200,6 +200,32 @@ case_ud_ipv4(void)
 	ud_close(&u);
 }
 
+/* Each GID of each adapter of the process gets an address handle. */
+static void
+case_ud_adapters(void)
+{
+	struct node n = node_open(255);
+	struct ibv_device **list = ibv_get_device_list(NULL);
+
+	for (unsigned int i = 0; list[i] != NULL; i++) {
+		struct ibv_context *ctx = ibv_open_device(list[i]);
+
+		CHECK(ctx != NULL);
+		for (int k = 0; k < 4; k++) {
+			struct ibv_ah_attr attr = {.is_global = 1, .port_num = 1};
+			struct ibv_ah *ah;
+
+			CHECK_EQ(ibv_query_gid(ctx, 1, k, &attr.grh.dgid), 0);
+			ah = ibv_create_ah(n.pd, &attr);
+			CHECK(ah != NULL, "GID %d of %s", k, ibv_get_device_name(list[i]));
+			CHECK_EQ(ibv_destroy_ah(ah), 0);
+		}
+		CHECK_EQ(ibv_close_device(ctx), 0);
+	}
+	ibv_free_device_list(list);
+	node_close(&n);
+}
+
 /*
  * Sends to a copy of the address with one wrong byte, in its Ethernet address or in its GID. The
  * message must not arrive.
@@ -1078,6 +1104,7 @@ main(int argc, char **argv)
 	static const struct check_case cases[] = {
 		{"UD over IPv6: 40 bytes of header come first", case_ud_grh},
 		{"UD over IPv4: the header is in the last 20 of them", case_ud_ipv4},
+		{"a GID of any adapter of the process gets an address handle", case_ud_adapters},
 		{"UD drops messages without receive, or with a wrong qkey or port", case_ud_drops},
 		{"UD stops sending after its own error, and restarts after RTS", case_ud_states},
 		{"UD needs room for the header", case_ud_short_receive},
