@@ -305,9 +305,10 @@ const struct probe probe_keys[] = {
 		"Gantry re-registers no memory; a program that moves a region to another PD must read the keys anew.",
 		rereg_pd},
 	{"rereg-range",
-		"A region that moves keeps its key if its pages fit into the key's room. The room "
-		"is the old number of pages, rounded up to a power of two, and at least four "
-		"pages. If the pages do not fit, the region gets a new key.",
+		"A region that is re-registered to another range of addresses keeps its key if the "
+		"key has room for the new pages. A key has room for the old number of pages, "
+		"rounded up to a power of two, and for at least four pages. If the room is too "
+		"small, the region gets a new key.",
 		"Gantry re-registers no memory; a program that moves a region to another range must read the keys anew.",
 		rereg_range},
 	{"mr-key-again",
