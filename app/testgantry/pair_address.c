@@ -91,7 +91,7 @@ parse_host(const char *option, const char *text, struct address *a)
 	if (address_split(option, text, host, port) != 0)
 		return -1;
 	if (is_too_large(port)) {
-		error_print("--%s: there is no port %s: the largest one is %u", option,
+		error_print("--%s: there is no port %s: give one of at most %u", option,
 			quote_value(port), UINT16_MAX);
 		return -1;
 	}

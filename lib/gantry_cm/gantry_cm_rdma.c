@@ -135,7 +135,7 @@ gantry_cm_address_find(const char *host, const char *port, bool passive, struct 
 	int rc;
 
 	if (is_too_large(port)) {
-		LOG(ERR, "there is no port %s: the largest one is %u", port, UINT16_MAX);
+		LOG(ERR, "there is no port %s: give one of at most %u", port, UINT16_MAX);
 		return -EADDRNOTAVAIL;
 	}
 	if (!passive && host == NULL)

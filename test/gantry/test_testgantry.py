@@ -2299,7 +2299,7 @@ class PairRefusals(PairCase):
             (["--connect", here, "--mode", "copy", file], "--mode copy: a copy stays in one process: use --mode write, read or send"), \
             (["--connect", here, "--mode", "sig", "--transport", "dc", file], "--transport: it has an effect only with --load, or when files move between two processes"), \
             (["--connect", here, "--chunk", "1G", file], "--chunk: between two processes at most"), \
-            (["--connect", "127.0.0.1:65536", file], "there is no port '65536': the largest one is 65535"), \
+            (["--connect", "127.0.0.1:65536", file], "there is no port '65536': give one of at most 65535"), \
             (["--connect", here, "--copy-path", "mmo", file], "--copy-path: --mode write does not use it"), \
             (["--connect", "7400", file], "'7400' is no address"), \
             (["--connect", "7400", "--rdma-cm", file], "'7400' is no address"), \
