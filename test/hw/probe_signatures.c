@@ -403,8 +403,8 @@ const struct probe probe_signatures[] = {
 		"The send queue of a peer that is only read or written may stop, and must be resumed by its owner.",
 		sig_err_responder},
 	{"sig-wire-length",
-		"Addresses and lengths in a key with signatures count bytes on the wire, also in "
-		"a local segment.",
+		"If a WQE uses a key with signatures, its addresses and lengths count bytes on the "
+		"wire, also in a local data segment.",
 		"Transactions with signatures on the wire move too many or too few bytes, or fail; those without are not affected.",
 		sig_wire_length},
 	{"sig-wire-last",
